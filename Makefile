@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make              xpugap, its library and its pages, in build/
+# make check        all tests                    make bench       measurements
+# make install      PREFIX=/usr/local DESTDIR=   make uninstall
+# make lint         formatters and analysers     make fuzz        FUZZ_SECONDS=60
+#
+# V=1 shows the commands, O=DIR builds elsewhere, DEBUG=1 builds without optimisation,
+# SAN=address,undefined builds with sanitizers (in build-san unless O is given), WERROR=1 stops at
+# warnings. `make help` prints this.
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+V ?= 0
+DEBUG ?= 0
+SAN ?=
+WERROR ?= 0
+O ?= build$(if $(SAN),-san)$(if $(filter 1,$(DEBUG)),-debug)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+PKG_CONFIG ?= pkg-config
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s%s\n'
+endif
+
+VERSION := 0.1.0
+PACKAGES := libbpf libelf libzstd libcap jansson libjpeg
+
+GOALS_WITHOUT_BUILD := help clean uninstall
+ifneq ($(filter-out $(GOALS_WITHOUT_BUILD),$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
+ifneq ($(MISSING),)
+$(error missing: $(MISSING) (run scripts/setup, which installs what the build needs))
+endif
+endif
+
+ARCH := $(shell uname -m)
+BPF_ARCH := $(subst aarch64,arm64,$(subst x86_64,x86,$(ARCH)))
+
+CPPFLAGS += -I. -I$(O)/gen -D_GNU_SOURCE -DXPUGAP_VERSION='"$(VERSION)"' \
+	    $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+CFLAGS_BASE := -std=gnu11 -g -fno-common -pthread -Wall -Wextra -Wno-unused-parameter \
+	       -Wno-missing-field-initializers -Wmissing-prototypes -Wstrict-prototypes \
+	       -Wold-style-definition -Wshadow -Wwrite-strings -Wundef \
+	       $(if $(filter 1,$(WERROR)),-Werror)
+CFLAGS_BASE += $(if $(filter 1,$(DEBUG)),-O0,-O2)
+ifneq ($(SAN),)
+CFLAGS_BASE += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDFLAGS += -fsanitize=$(SAN)
+endif
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -ldl -lm
+
+ALL_CFLAGS = $(CFLAGS_BASE) $(CFLAGS)
+
+# ---- sources: every file in a room belongs to the program ----
+
+MARK_SRCS := $(sort $(wildcard userspace/mark/*.c))
+CORE_SRCS := $(sort $(wildcard userspace/*/*.c workloads/*/*.c analysis/*.c analysis/*/*.c))
+HOOKS := $(patsubst bpf/hooks/%.bpf.c,%,$(sort $(wildcard bpf/hooks/*.bpf.c)))
+SKELETONS := $(HOOKS:%=$(O)/gen/bpf/hooks/%.skel.h)
+
+CORE_OBJS := $(CORE_SRCS:%.c=$(O)/obj/%.o)
+MARK_OBJS := $(MARK_SRCS:%.c=$(O)/pic/%.o)
+
+.PHONY: all help clean
+all: $(O)/xpugap $(O)/libxpugap_mark.so $(O)/libxpugap_mark.a docs
+help:
+	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
+clean:
+	$(Q)rm -rf $(O)
+
+$(O)/obj/%.o: %.c | $(SKELETONS)
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
+
+$(O)/pic/%.o: %.c
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+# ---- eBPF: an object and a skeleton for each hook family ----
+
+BPF_CFLAGS := -g -O2 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -Wall -Wno-unused-function \
+	      -Wno-missing-declarations $(if $(filter 1,$(WERROR)),-Werror)
+
+$(O)/bpf/hooks/%.bpf.o: bpf/hooks/%.bpf.c
+	$(say) BPF $<
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.tmp.o $<
+	$(Q)$(BPFTOOL) gen object $@ $@.tmp.o && rm -f $@.tmp.o
+
+$(O)/gen/bpf/hooks/%.skel.h: $(O)/bpf/hooks/%.bpf.o
+	$(say) SKEL $@
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+# ---- programs and libraries ----
+
+$(O)/libxpugap.a: $(CORE_OBJS)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/xpugap: $(O)/obj/userspace/main.o $(O)/libxpugap.a
+	$(say) LD $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(O)/libxpugap_mark.a: $(MARK_OBJS)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/libxpugap_mark.so: $(MARK_OBJS)
+	$(say) LD $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libxpugap_mark.so.1 -o $@ $^
+
+include scripts/docs.mk scripts/tests.mk scripts/install.mk
+
+-include $(CORE_OBJS:.o=.d) $(MARK_OBJS:.o=.d) $(O)/obj/userspace/main.d
+-include $(HOOKS:%=$(O)/bpf/hooks/%.bpf.d)

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every record of xpugap, once.
+ *
+ * A record is a header and a payload, little-endian, 8-byte aligned. The kernel's rings, the mark
+ * rings, the trace file (after decoding) and the analyses see the same bytes. The lists below
+ * generate the structs, the ids, the names and the tables by which records are encoded, printed
+ * and exported; nothing else in the tree may describe a record.
+ *
+ * Rules that keep old traces readable:
+ *  - ids and hook numbers are append-only, never reused;
+ *  - a record may grow at its end, never shrink or move a field; readers accept longer payloads,
+ *    fill shorter ones with zeros and skip types that they do not know;
+ *  - fields leave no implicit padding (checked at compile time).
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC of the initial time namespace. Thread and process ids
+ * are those of the initial PID namespace.
+ */
+#ifndef XPUGAP_EVENTS_H
+#define XPUGAP_EVENTS_H
+
+#ifndef __VMLINUX_H__ /* the hooks' vmlinux.h defines the __u64 family itself */
+#include <linux/types.h>
+#endif
+
+typedef __u8 rec_u8;
+typedef __u16 rec_u16;
+typedef __u32 rec_u32;
+typedef __u64 rec_u64;
+typedef __s32 rec_s32;
+typedef __s64 rec_s64;
+typedef double rec_f64;
+
+#define REC_COMM_LEN 16
+#define REC_ALIGN    8
+#define REC_MAX_SIZE 65528 /* of a whole record: the largest multiple of 8 that fits a u16 */
+
+/*
+ * struct rec - the head of every record
+ * @type: one of enum rec_type
+ * @size: of the whole record in bytes, a multiple of 8
+ * @tid: the thread that the record is about, which is nearly always the one that emitted it
+ * @time_ns: when it was emitted; within a ring it never decreases
+ */
+struct rec {
+	__u16 type;
+	__u16 size;
+	__u32 tid;
+	__u64 time_ns;
+};
+
+/*
+ * Hook families: X(number, NAME, name, what it records).
+ * 'mark', 'meta' and 'sideband' are sources of user space that count losses in the same way.
+ */
+#define REC_HOOKS(X)                                                                               \
+	X(0, META, meta, "the recorder itself")                                                    \
+	X(1, TASK, task, "fork, exec, exit and names of tasks")                                    \
+	X(2, SCHED, sched, "context switches and wake-ups")                                        \
+	X(3, SYSCALL, syscall, "system calls, ioctl first of all")                                 \
+	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")
+
+enum rec_hook_id {
+#define X(num, NAME, name, what) REC_HOOK_##NAME = num,
+	REC_HOOKS(X)
+#undef X
+		REC_HOOK_MAX
+};
+
+/*
+ * How a field is printed: it says nothing about its storage.
+ *   DEC HEX         a number
+ *   NS              a duration in nanoseconds
+ *   TIME            a moment, as rec.time_ns
+ *   BYTES           a size
+ *   DEV             a device number as the kernel holds it: major << 20 | minor; 0 is none
+ *   MODE            the type and permission bits of an inode
+ *   RET             the return value of a system call: negative is -errno
+ *   NAME            id of a NAME record (a 64-bit hash of the string)
+ *   TID             a thread id
+ *   STATE           a task state as sched_switch reports it
+ *   FLAGS           bits, printed in hexadecimal
+ *   REAL            a double
+ *   LEN             length in bytes of a part of the tail, printed with the tail only
+ *   PAD             not printed
+ *
+ * F(type, name, format) is a number, A(name) is REC_COMM_LEN bytes of text, NUL padded.
+ *
+ * R(id, NAME, name, hook, tail, what)
+ *   tail: NONE; TEXT, where the bytes after the fixed part are strings, each with its LEN field,
+ *   in the order of those fields, not NUL terminated, padded with zeros to REC_ALIGN.
+ */
+#define REC_RECORDS(R)                                                                             \
+	R(1, META, meta, META, TEXT, "a fact of the recording: key and value")                     \
+	R(2, CLOCK, clock, META, NONE, "one reading of two clocks")                                \
+	R(3, LOST, lost, META, NONE, "records that were not recorded, and when")                   \
+	R(4, HOOK, hook, META, TEXT, "which way a hook was attached, or why it was not")           \
+	R(5, HOOK_COUNT, hook_count, META, NONE, "running totals of a hook on a cpu")              \
+	R(6, TASK, task, TASK, NONE, "a task that exists")                                         \
+	R(7, ROW, row, META, TEXT, "a workload of the suite begins or ends")                       \
+	R(10, TASK_FORK, task_fork, TASK, NONE, "tid created a task")                              \
+	R(11, TASK_EXEC, task_exec, TASK, TEXT, "tid runs another program")                        \
+	R(12, TASK_EXIT, task_exit, TASK, NONE, "tid ended, with the kernel's own counts")         \
+	R(13, TASK_COMM, task_comm, TASK, NONE, "tid took another name")                           \
+	R(20, SCHED_SWITCH, sched_switch, SCHED, NONE, "tid left the cpu, next_tid got it")        \
+	R(21, SCHED_WAKING, sched_waking, SCHED, NONE, "tid wakes wakee_tid")                      \
+	R(31, IOCTL, ioctl, SYSCALL, NONE, "an ioctl returned")                                    \
+	R(32, IOCTL_BLOCKED, ioctl_blocked, SYSCALL, NONE, "tid left the cpu inside an ioctl")     \
+	R(40, NAME, name, MARK, TEXT, "the string behind a NAME id")                               \
+	R(41, MARK_STEP, mark_step, MARK, NONE, "a step ended and the next began")                 \
+	R(42, UNIT_BEGIN, unit_begin, MARK, NONE, "a unit of work began on tid")                   \
+	R(43, UNIT_HANDOVER, unit_handover, MARK, NONE, "tid carries the unit from now on")        \
+	R(44, UNIT_END, unit_end, MARK, NONE, "a unit of work ended")                              \
+	R(45, RANGE_BEGIN, range_begin, MARK, NONE, "a named range opened on tid")                 \
+	R(46, RANGE_END, range_end, MARK, NONE, "the innermost range of that name closed on tid")  \
+	R(47, SPAN, span, MARK, NONE, "work of a device queue")                                    \
+	R(48, LAUNCH, launch, MARK, NONE, "tid handed work to a device queue")                     \
+	R(49, ROLE, role, MARK, NONE, "what tid does in the program")                              \
+	R(50, COUNTER, counter, MARK, NONE, "a value that the program reports")                    \
+	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")
+
+/* key and value are UTF-8 */
+#define REC_FIELDS_meta(F, A) F(u32, key_len, LEN) F(u32, value_len, LEN)
+
+/* clock 0 is CLOCK_REALTIME; others are device numbers of DEVICE records */
+#define REC_FIELDS_clock(F, A)                                                                     \
+	F(u32, clock, DEC) F(u32, uncertainty_ns, NS) F(u64, host_ns, TIME) F(u64, ticks, DEC)
+
+/* the interval is since_ns..time_ns; why is enum rec_lost_why */
+#define REC_FIELDS_lost(F, A)                                                                      \
+	F(u32, hook, DEC)                                                                          \
+	F(u32, cpu, DEC) F(u32, why, DEC) F(u32, pad, PAD) F(u64, count, DEC)                      \
+		F(u64, since_ns, TIME)
+
+/* state is enum rec_hook_state; cost_ns is per hit, measured in place, 0 = not measured */
+#define REC_FIELDS_hook(F, A)                                                                      \
+	F(u32, hook, DEC)                                                                          \
+	F(u32, state, DEC) F(u32, rung, DEC) F(s32, err, RET) F(f64, cost_ns, REAL)                \
+		F(u32, way_len, LEN) F(u32, reason_len, LEN)
+
+#define REC_FIELDS_hook_count(F, A)                                                                \
+	F(u32, hook, DEC) F(u32, cpu, DEC) F(u64, hits, DEC) F(u64, records, DEC) F(u64, lost, DEC)
+
+/* start_ns tells two tasks with the same tid apart; flags is enum rec_task_flags */
+#define REC_FIELDS_task(F, A)                                                                      \
+	F(u32, pid, TID)                                                                           \
+	F(u32, ppid, TID) F(u32, ns_tid, TID) F(u32, ns_pid, TID) F(u32, uid, DEC)                 \
+		F(u32, flags, FLAGS) F(u64, start_ns, TIME) F(u64, cgroup, DEC) A(comm)
+
+/* state is enum rec_row_state, status an exit status as waitpid() reports it */
+#define REC_FIELDS_row(F, A)                                                                       \
+	F(u32, pid, TID)                                                                           \
+	F(u32, state, DEC) F(s32, status, DEC) F(u32, repeat, DEC) F(u32, name_len, LEN)           \
+		F(u32, device_len, LEN)
+
+#define REC_FIELDS_task_fork(F, A)                                                                 \
+	F(u32, child_tid, TID)                                                                     \
+	F(u32, child_pid, TID) F(u32, child_ns_tid, TID) F(u32, child_ns_pid, TID)                 \
+		F(u64, start_ns, TIME) F(u64, clone_flags, FLAGS) A(comm)
+
+/* old_tid differs from tid where a thread other than the leader called exec */
+#define REC_FIELDS_task_exec(F, A)                                                                 \
+	F(u32, pid, TID) F(u32, old_tid, TID) F(u32, file_len, LEN) F(u32, pad, PAD)
+
+/* totals of the thread's life as the kernel counted them */
+#define REC_FIELDS_task_exit(F, A)                                                                 \
+	F(u32, pid, TID)                                                                           \
+	F(s32, code, DEC) F(u64, run_ns, NS) F(u64, voluntary, DEC) F(u64, involuntary, DEC)       \
+		F(u64, minor_faults, DEC) F(u64, major_faults, DEC)
+
+#define REC_FIELDS_task_comm(F, A) F(u32, pid, TID) F(u32, pad, PAD) A(comm)
+
+/* prev_nr: the system call that tid is in, -1 when it is in none; flags is enum rec_sched_flags */
+#define REC_FIELDS_sched_switch(F, A)                                                              \
+	F(u32, next_tid, TID) F(u32, prev_state, STATE) F(s32, prev_nr, DEC) F(u32, flags, FLAGS)
+
+/* cpu is where the wakee last ran; flags is enum rec_sched_flags */
+#define REC_FIELDS_sched_waking(F, A)                                                              \
+	F(u32, wakee_tid, TID) F(u32, wakee_pid, TID) F(u32, cpu, DEC) F(u32, flags, FLAGS)
+
+/* rdev is 0 unless the file is a device; inode is its number in its own file system */
+#define REC_FIELDS_ioctl(F, A)                                                                     \
+	F(u64, duration_ns, NS)                                                                    \
+	F(s64, ret, RET) F(u32, cmd, HEX) F(s32, fd, DEC) F(u32, rdev, DEV) F(u32, mode, MODE)     \
+		F(u64, inode, DEC) F(u64, arg, HEX)
+
+#define REC_FIELDS_ioctl_blocked(F, A)                                                             \
+	F(u64, start_ns, TIME)                                                                     \
+	F(u32, cmd, HEX) F(s32, fd, DEC) F(u32, rdev, DEV) F(u32, mode, MODE) F(u64, inode, DEC)
+
+#define REC_FIELDS_name(F, A) F(u64, id, HEX) F(u32, name_len, LEN) F(u32, pad, PAD)
+
+/*
+ * step: number of the step that begins now, REC_NO_STEP if none does;
+ * items: processed by the step that ended now, 0 at the first mark
+ */
+#define REC_FIELDS_mark_step(F, A) F(u64, step, DEC) F(u64, items, DEC)
+
+#define REC_FIELDS_unit_begin(F, A)    F(u64, unit, DEC) F(u64, kind, NAME)
+#define REC_FIELDS_unit_handover(F, A) F(u64, unit, DEC)
+#define REC_FIELDS_unit_end(F, A)      F(u64, unit, DEC) F(u64, items, DEC)
+#define REC_FIELDS_range_begin(F, A)   F(u64, name, NAME)
+#define REC_FIELDS_range_end(F, A)     F(u64, name, NAME)
+
+/* kind is enum rec_span_kind; tier is 'A', 'B', 'C' or 'D', how good the evidence is */
+#define REC_FIELDS_span(F, A)                                                                      \
+	F(u64, start_ns, TIME)                                                                     \
+	F(u64, end_ns, TIME) F(u64, corr, DEC) F(u64, name, NAME) F(u64, bytes, BYTES)             \
+		F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, DEC) F(u8, tier, DEC)
+
+#define REC_FIELDS_launch(F, A)                                                                    \
+	F(u64, corr, DEC)                                                                          \
+	F(u64, name, NAME) F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, DEC) F(u8, pad, PAD)
+
+#define REC_FIELDS_role(F, A)	 F(u64, name, NAME)
+#define REC_FIELDS_counter(F, A) F(u64, name, NAME) F(f64, value, REAL)
+#define REC_FIELDS_device(F, A)	 F(u32, device, DEC) F(u32, name_len, LEN)
+
+/* struct rec_NAME for every record */
+#define REC_MEMBER(type, name, fmt) rec_##type name;
+#define REC_MEMBER_COMM(name)	    char name[REC_COMM_LEN];
+#define REC_STRUCT(id, NAME, name, hook, tail, what)                                               \
+	struct rec_##name {                                                                        \
+		struct rec hdr;                                                                    \
+		REC_FIELDS_##name(REC_MEMBER, REC_MEMBER_COMM)                                     \
+	};
+REC_RECORDS(REC_STRUCT)
+
+enum rec_type {
+#define REC_ENUM(id, NAME, name, hook, tail, what) REC_##NAME = id,
+	REC_RECORDS(REC_ENUM)
+#undef REC_ENUM
+		REC_TYPE_MAX
+};
+
+/* a struct is as long as its fields: no padding that nobody fills */
+#define REC_MEMBER_SIZE(type, name, fmt) +sizeof(rec_##type)
+#define REC_COMM_SIZE(name)		 +REC_COMM_LEN
+#define REC_CHECK(id, NAME, name, hook, tail, what)                                                \
+	_Static_assert(sizeof(struct rec_##name) ==                                                \
+			       sizeof(struct rec)                                                  \
+				       REC_FIELDS_##name(REC_MEMBER_SIZE, REC_COMM_SIZE),          \
+		       "struct rec_" #name " has padding");                                        \
+	_Static_assert(sizeof(struct rec_##name) % REC_ALIGN == 0,                                 \
+		       "struct rec_" #name " is not aligned");
+REC_RECORDS(REC_CHECK)
+
+#define REC_NO_STEP (~0ULL)
+
+enum rec_lost_why {
+	REC_LOST_RING = 1,  /* no room in a kernel ring */
+	REC_LOST_STATE = 2, /* no memory for the state of a task */
+	REC_LOST_MARK = 3,  /* no room in a program's mark ring */
+	REC_LOST_WRITE = 4, /* the trace file took no more */
+};
+
+enum rec_hook_state {
+	REC_HOOK_OFF = 0,      /* not asked for */
+	REC_HOOK_ATTACHED = 1, /* rung 0: the best way there is */
+	REC_HOOK_DEGRADED = 2, /* a later rung; the reason says what is missing */
+	REC_HOOK_REFUSED = 3,  /* no rung worked */
+};
+
+enum rec_task_flags {
+	REC_TASK_TARGET = 1,	/* belongs to what is recorded */
+	REC_TASK_NEIGHBOUR = 2, /* woke or displaced a target */
+	REC_TASK_KTHREAD = 4,
+};
+
+enum rec_row_state {
+	REC_ROW_BEGIN = 1,
+	REC_ROW_END = 2,
+};
+
+enum rec_sched_flags {
+	REC_SCHED_PREEMPT = 1,	   /* prev was still runnable: an involuntary switch */
+	REC_SCHED_PREV_TARGET = 2, /* hdr.tid is a target */
+	REC_SCHED_NEXT_TARGET = 4, /* next_tid (wakee_tid) is a target */
+	REC_SCHED_NEW = 8,	   /* the first wake-up of a new task */
+	REC_SCHED_IRQ = 16,	   /* woken from interrupt context: hdr.tid only happened to run */
+};
+
+enum rec_span_kind {
+	REC_SPAN_KERNEL = 0,
+	REC_SPAN_H2D = 1,
+	REC_SPAN_D2H = 2,
+	REC_SPAN_D2D = 3,
+	REC_SPAN_P2P = 4,
+	REC_SPAN_COLLECTIVE = 5,
+};
+
+#endif /* XPUGAP_EVENTS_H */

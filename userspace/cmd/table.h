@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every command: X(name, why it is here). The order is that of `xpugap --help`. */
+#ifndef XPUGAP_CMD_TABLE_H
+#define XPUGAP_CMD_TABLE_H
+
+#define CMD_TABLE(X) X(help, "about the commands themselves")
+
+#endif

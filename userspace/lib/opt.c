@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/lib/opt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/lib/log.h"
+
+#define NEAREST_MAX 64
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+int opt__parse_u64(const char *s, uint64_t *v)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	*v = strtoull(s, &end, 0);
+	if (errno == ERANGE)
+		return -ERANGE;
+	return *end ? -EINVAL : 0;
+}
+
+int opt__parse_f64(const char *s, double *v)
+{
+	char *end;
+
+	if (!*s || isspace((unsigned char)*s))
+		return -EINVAL;
+	*v = strtod(s, &end);
+	if (*end)
+		return -EINVAL;
+	return isfinite(*v) ? 0 : -ERANGE;
+}
+
+/* A number with one of @units behind it; the first unit is meant where none is written. */
+static int parse_with_unit(const char *s, const struct unit *units, uint64_t *v)
+{
+	const struct unit *u = units;
+	double x;
+	char *end;
+
+	if (!isdigit((unsigned char)*s) && *s != '.')
+		return -EINVAL;
+	x = strtod(s, &end);
+	if (end == s)
+		return -EINVAL;
+	if (*end) {
+		while (u->name && strcasecmp(u->name, end) != 0)
+			u++;
+		if (!u->name)
+			return -EINVAL;
+	}
+	x *= u->factor;
+	if (!(x < 0x1p63))
+		return -ERANGE;
+	*v = (uint64_t)llround(x);
+	return 0;
+}
+
+int opt__parse_size(const char *s, uint64_t *v)
+{
+	static const struct unit units[] = {
+		{"b", 1},      {"k", 0x1p10},	{"kib", 0x1p10}, {"m", 0x1p20},	  {"mib", 0x1p20},
+		{"g", 0x1p30}, {"gib", 0x1p30}, {"t", 0x1p40},	 {"tib", 0x1p40}, {NULL, 0},
+	};
+
+	return parse_with_unit(s, units, v);
+}
+
+int opt__parse_time(const char *s, uint64_t *ns)
+{
+	static const struct unit units[] = {
+		{"s", 1e9},  {"ms", 1e6},   {"us", 1e3}, {"ns", 1},
+		{"m", 60e9}, {"h", 3600e9}, {NULL, 0},
+	};
+
+	return parse_with_unit(s, units, ns);
+}
+
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[NEAREST_MAX + 1], n = strlen(b), i, j, diag, up;
+
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		diag = row[0];
+		row[0] = i;
+		for (j = 1; j <= n; j++) {
+			up = row[j];
+			row[j] = diag + (a[i - 1] != b[j - 1]);
+			if (up + 1 < row[j])
+				row[j] = up + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			diag = up;
+		}
+	}
+	return row[n];
+}
+
+const char *opt__nearest(const char *word, const char *const *names, size_t n)
+{
+	size_t len = strlen(word), best = len < 3 ? 1 : len / 3, i, d;
+	const char *found = NULL;
+
+	if (!len || len > NEAREST_MAX)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		if (strlen(names[i]) > NEAREST_MAX)
+			continue;
+		d = edit_distance(word, names[i]);
+		if (d < best || (d == best && !found)) {
+			best = d;
+			found = names[i];
+		}
+	}
+	return found;
+}
+
+static int list_append(struct opt_list *list, const char *text, size_t len)
+{
+	char **items = realloc(list->items, (list->n + 1) * sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	list->items = items;
+	items[list->n] = strndup(text, len);
+	if (!items[list->n])
+		return -ENOMEM;
+	list->n++;
+	return 0;
+}
+
+static int list_add(struct opt_list *list, const char *text)
+{
+	size_t len;
+	int err = 0;
+
+	for (; !err; text += len + 1) {
+		len = strcspn(text, ",");
+		if (len)
+			err = list_append(list, text, len);
+		if (!text[len])
+			break;
+	}
+	return err;
+}
+
+static int parse_choice(const struct opt *o, const char *text, int *v)
+{
+	int i;
+
+	for (i = 0; o->choices[i]; i++) {
+		if (strcmp(o->choices[i], text) == 0) {
+			*v = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int store(const struct opt *o, void *values, const char *text)
+{
+	void *p = (char *)values + o->offset;
+
+	switch (o->type) {
+	case OPT_FLAG:
+		*(bool *)p = strcmp(text, "no") != 0;
+		return 0;
+	case OPT_STR:
+		*(const char **)p = text;
+		return 0;
+	case OPT_U64:
+		return opt__parse_u64(text, p);
+	case OPT_F64:
+		return opt__parse_f64(text, p);
+	case OPT_SIZE:
+		return opt__parse_size(text, p);
+	case OPT_TIME:
+		return opt__parse_time(text, p);
+	case OPT_CHOICE:
+		return parse_choice(o, text, p);
+	case OPT_LIST:
+		return list_add(p, text);
+	}
+	return -EINVAL;
+}
+
+static const char *expected(enum opt_type type)
+{
+	switch (type) {
+	case OPT_U64:
+		return "a whole number";
+	case OPT_F64:
+		return "a number";
+	case OPT_SIZE:
+		return "a size such as 4096, 64K or 1G";
+	case OPT_TIME:
+		return "a time such as 10s, 250ms or 2m";
+	default:
+		return "another value";
+	}
+}
+
+static void complain_choice(const struct opt *o, const char *what, const char *text)
+{
+	size_t n = 0;
+	char all[256] = "";
+	const char *near;
+
+	for (; o->choices[n]; n++) {
+		if (n)
+			strncat(all, ", ", sizeof(all) - strlen(all) - 1);
+		strncat(all, o->choices[n], sizeof(all) - strlen(all) - 1);
+	}
+	near = opt__nearest(text, o->choices, n);
+	if (near)
+		log_error("%s: --%s: unknown '%s', did you mean '%s'? (one of: %s)", what, o->name,
+			  text, near, all);
+	else
+		log_error("%s: --%s: unknown '%s' (one of: %s)", what, o->name, text, all);
+}
+
+static int store_or_complain(const struct opt *o, void *values, const char *what, const char *text)
+{
+	int err = store(o, values, text);
+
+	if (!err)
+		return 0;
+	if (err == -ENOMEM)
+		log_error("%s: out of memory", what);
+	else if (o->type == OPT_CHOICE)
+		complain_choice(o, what, text);
+	else
+		log_error("%s: --%s: '%s' is %s, expected %s", what, o->name, text,
+			  err == -ERANGE ? "out of range" : "not understood", expected(o->type));
+	return -EINVAL;
+}
+
+void opts__defaults(const struct opt *rows, void *values)
+{
+	for (; rows && rows->name; rows++)
+		if (rows->def)
+			store(rows, values, rows->def);
+}
+
+void opts__free(const struct opt *rows, void *values)
+{
+	struct opt_list *list;
+	size_t i;
+
+	for (; rows && rows->name; rows++) {
+		if (rows->type != OPT_LIST)
+			continue;
+		list = (void *)((char *)values + rows->offset);
+		for (i = 0; i < list->n; i++)
+			free(list->items[i]);
+		free(list->items);
+		list->items = NULL;
+		list->n = 0;
+	}
+}
+
+static const struct opt *find_long(const struct opt *rows, const char *name, size_t len, bool *no)
+{
+	const struct opt *o;
+
+	*no = false;
+	for (o = rows; o && o->name; o++)
+		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+			return o;
+	if (len > 3 && memcmp(name, "no-", 3) == 0)
+		for (o = rows; o && o->name; o++)
+			if (o->type == OPT_FLAG && strlen(o->name) == len - 3 &&
+			    memcmp(o->name, name + 3, len - 3) == 0) {
+				*no = true;
+				return o;
+			}
+	return NULL;
+}
+
+static void complain_unknown(const struct opt *rows, const char *what, const char *name, size_t len)
+{
+	const char *names[NEAREST_MAX], *near;
+	char word[NEAREST_MAX + 1];
+	size_t n = 0;
+
+	snprintf(word, sizeof(word), "%.*s", (int)len, name);
+	for (; rows && rows->name && n < NEAREST_MAX; rows++)
+		names[n++] = rows->name;
+	near = opt__nearest(word, names, n);
+	if (near)
+		log_error("%s: unknown option '--%s', did you mean '--%s'?", what, word, near);
+	else
+		log_error("%s: unknown option '--%s' (see 'xpugap help')", what, word);
+}
+
+int opts__set(const struct opt *rows, void *values, const char *what, const char *name,
+	      const char *text)
+{
+	bool no;
+	const struct opt *o = find_long(rows, name, strlen(name), &no);
+
+	if (!o) {
+		complain_unknown(rows, what, name, strlen(name));
+		return -EINVAL;
+	}
+	return store_or_complain(o, values, what, no ? "no" : text);
+}
+
+/* argv[i] is "--something"; returns how many words it took, or -EINVAL. */
+static int parse_long(const struct opt *rows, void *values, const char *what, int left, char **argv)
+{
+	const char *name = argv[0] + 2;
+	size_t len = strcspn(name, "=");
+	const char *text = name[len] ? name + len + 1 : NULL;
+	const struct opt *o;
+	bool no;
+	int used = 1;
+
+	o = find_long(rows, name, len, &no);
+	if (!o) {
+		complain_unknown(rows, what, name, len);
+		return -EINVAL;
+	}
+	if (o->type == OPT_FLAG) {
+		if (text) {
+			log_error("%s: --%s takes no value", what, o->name);
+			return -EINVAL;
+		}
+		text = no ? "no" : "yes";
+	} else if (!text) {
+		if (left < 2) {
+			log_error("%s: --%s needs a value: %s", what, o->name, o->arg);
+			return -EINVAL;
+		}
+		text = argv[1];
+		used = 2;
+	}
+	return store_or_complain(o, values, what, text) ?: used;
+}
+
+/* argv[i] is "-xyz"; returns how many words it took, or -EINVAL. */
+static int parse_short(const struct opt *rows, void *values, const char *what, int left,
+		       char **argv)
+{
+	const char *p = argv[0] + 1;
+	const struct opt *o;
+	const char *text;
+
+	for (; *p; p++) {
+		for (o = rows; o && o->name && o->letter != *p; o++)
+			;
+		if (!o || !o->name) {
+			log_error("%s: unknown option '-%c' (see 'xpugap help')", what, *p);
+			return -EINVAL;
+		}
+		if (o->type == OPT_FLAG) {
+			store(o, values, "yes");
+			continue;
+		}
+		text = p[1] ? p + 1 : left > 1 ? argv[1] : NULL;
+		if (!text) {
+			log_error("%s: -%c needs a value: %s", what, *p, o->arg);
+			return -EINVAL;
+		}
+		return store_or_complain(o, values, what, text) ?: (p[1] ? 1 : 2);
+	}
+	return 1;
+}
+
+int opts__parse(const struct opt *rows, void *values, const char *what, int argc, char **argv)
+{
+	int i = 1, used;
+
+	opts__defaults(rows, values);
+	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+		if (strcmp(argv[i], "--") == 0)
+			return i + 1;
+		if (argv[i][1] == '-')
+			used = parse_long(rows, values, what, argc - i, argv + i);
+		else
+			used = parse_short(rows, values, what, argc - i, argv + i);
+		if (used < 0)
+			return used;
+		i += used;
+	}
+	return i;
+}
+
+/* Print @text in lines of at most 80 - @indent columns. */
+static void wrap(FILE *out, int indent, const char *text)
+{
+	int column = indent, len;
+
+	while (*text) {
+		len = (int)strcspn(text, " ");
+		if (column > indent && column + 1 + len > 80) {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+		}
+		if (column > indent)
+			fputc(' ', out);
+		fprintf(out, "%.*s", len, text);
+		column += len + (column > indent);
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}
+
+void opts__help(const struct opt *rows, FILE *out)
+{
+	char left[64], help[512];
+	const char *sep;
+	int n, i;
+
+	for (; rows && rows->name; rows++) {
+		n = snprintf(left, sizeof(left), rows->letter ? "-%c, " : "    ", rows->letter);
+		snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", rows->name,
+			 rows->type == OPT_FLAG ? "" : " ",
+			 rows->type == OPT_FLAG ? "" : rows->arg);
+		n = snprintf(help, sizeof(help), "%s", rows->help);
+		if (rows->type == OPT_CHOICE) {
+			sep = ": ";
+			for (i = 0; rows->choices[i]; i++, sep = ", ")
+				n += snprintf(help + n, sizeof(help) - (size_t)n, "%s%s", sep,
+					      rows->choices[i]);
+		}
+		if (rows->def && rows->type != OPT_FLAG)
+			snprintf(help + n, sizeof(help) - (size_t)n, " (default %s)", rows->def);
+		if (strlen(left) > 24)
+			fprintf(out, "  %s\n%*s", left, 28, "");
+		else
+			fprintf(out, "  %-26s", left);
+		wrap(out, 28, help);
+	}
+}

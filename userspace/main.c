@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/cmd/cmd.h"
+#include "userspace/cmd/help.h"
+#include "userspace/lib/log.h"
+
+/* "--help" before the operands asks for help; after them it belongs to the target. */
+static bool wants_help(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+static int run_command(const struct cmd *cmd, int argc, char **argv)
+{
+	void *values;
+	int first, status;
+
+	if (wants_help(argc, argv)) {
+		help__command(cmd, stdout);
+		return EXIT_OK;
+	}
+	values = calloc(1, cmd->opts_size + 1);
+	if (!values) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	first = opts__parse(cmd->opts, values, cmd->name, argc, argv);
+	status = first < 0 ? EXIT_USAGE : cmd->run(values, argc - first, argv + first);
+	if (status < 0)
+		status = EXIT_FAILED;
+	opts__free(cmd->opts, values);
+	free(values);
+	return status;
+}
+
+/* Results that did not reach their reader are a failure. */
+static int flush(int status)
+{
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
+		log_error("cannot write the output");
+		return EXIT_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cmd *cmd;
+
+	if (argc < 2) {
+		help__overview(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		help__overview(stdout);
+		return flush(EXIT_OK);
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts("xpugap " XPUGAP_VERSION);
+		return flush(EXIT_OK);
+	}
+	cmd = cmd__find(argv[1]);
+	if (!cmd) {
+		help__unknown(argv[1]);
+		return EXIT_USAGE;
+	}
+	return flush(run_command(cmd, argc - 1, argv + 1));
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * xpugap_mark: tell a profiler what a program is doing.
+ *
+ * Link with -lxpugap_mark (or load it by dlopen or ctypes). Every function is safe to call from
+ * any thread, at any time, whether or not anything records; when nothing does, a call costs a
+ * load and a branch. None of them fails, blocks, or changes errno.
+ *
+ * Names are copied the first time they are seen and should come from a small set.
+ */
+#ifndef XPUGAP_MARK_H
+#define XPUGAP_MARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XPUGAP_MARK_ABI 1
+
+/* What a span of a device queue does; values as in the trace. */
+enum xpugap_span_kind {
+	XPUGAP_KERNEL = 0,
+	XPUGAP_H2D = 1,
+	XPUGAP_D2H = 2,
+	XPUGAP_D2D = 3,
+	XPUGAP_P2P = 4,
+	XPUGAP_COLLECTIVE = 5,
+};
+
+/* Is anything recording this process? For callers whose arguments are dear to compute. */
+bool xpugap_recording(void);
+
+/* CLOCK_MONOTONIC as records have it, in nanoseconds (corrected in a time namespace). */
+uint64_t xpugap_now(void);
+
+/*
+ * A training step or iteration: call it between two steps. The step that just ended processed
+ * @items (0 at the first call); step number @step begins now.
+ */
+void xpugap_step(uint64_t step, uint64_t items);
+/* The last step ended and none begins. */
+void xpugap_step_end(uint64_t items);
+
+/* A unit of work with an id of its own that may hop threads and processes (a request). */
+void xpugap_unit_begin(uint64_t unit, const char *kind);
+/* The calling thread carries @unit from now on. */
+void xpugap_unit_handover(uint64_t unit);
+void xpugap_unit_end(uint64_t unit, uint64_t items);
+
+/* A named range of the calling thread; ranges nest. */
+void xpugap_range_begin(const char *name);
+void xpugap_range_end(const char *name);
+
+/* A device that spans name: @device is a number of the caller's choice, unique in the process. */
+void xpugap_device(uint32_t device, const char *name);
+
+/* A correlation id, unique in the recorded process tree, never 0. */
+uint64_t xpugap_correlation(void);
+/* The calling thread hands work to a queue; the span with the same @corr follows. */
+void xpugap_launch(uint32_t device, uint16_t queue, enum xpugap_span_kind kind, const char *name,
+		   uint64_t corr);
+/* Work of a device queue that has ended; times as xpugap_now(). @bytes: moved by a copy, or 0. */
+void xpugap_span(uint32_t device, uint16_t queue, enum xpugap_span_kind kind, const char *name,
+		 uint64_t start_ns, uint64_t end_ns, uint64_t corr, uint64_t bytes);
+
+/* What the calling thread does: "loader", "pin", "server", … */
+void xpugap_role(const char *role);
+
+/* A value of the program over time: "loss", "queue_depth", … */
+void xpugap_counter(const char *name, double value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sources: where records come from. All that lies above them is the same for a kernel's rings, a
+ * program's marks, a replayed trace and a made-up one.
+ */
+#ifndef XPUGAP_SOURCE_SOURCE_H
+#define XPUGAP_SOURCE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "userspace/trace/trace.h"
+
+struct source; /* each source embeds or defines its own state behind this name */
+
+struct source_ctx {
+	struct trace_writer *writer; /* where records go */
+	pid_t target;		     /* root of the recorded tree; 0: none yet */
+	const char *const *probes;   /* names asked for, NULL-terminated; NULL: the defaults */
+	uint64_t ring_bytes;	     /* per cpu; 0: chosen by the memory budget */
+	const char *input;	     /* replay: a trace; fake: a recipe */
+};
+
+struct source_stats {
+	uint64_t records;
+	uint64_t lost;
+	uint64_t bytes;
+};
+
+/*
+ * open:  acquire what needs rights, print nothing yet; 0 or -errno (printed with the remedy)
+ * start: records flow from here on
+ * poll:  move what is there to the writer without blocking; returns the number moved or -errno
+ *        (-ENODATA: this source has ended and will bring nothing more)
+ * stop:  no new records; poll may still drain
+ * stats: totals so far
+ * close: release everything; a no-op on NULL
+ */
+struct source_ops {
+	const char *name;
+	const char *summary;
+	int (*open)(struct source **s, const struct source_ctx *ctx);
+	int (*start)(struct source *s);
+	int (*poll)(struct source *s);
+	int (*stop)(struct source *s);
+	void (*stats)(const struct source *s, struct source_stats *out);
+	void (*close)(struct source *s);
+};
+
+#define SOURCE_TABLE(X)                                                                            \
+	X(bpf, "eBPF programs in the running kernel")                                              \
+	X(mark, "marks of the recorded programs")                                                  \
+	X(replay, "a recorded trace again")                                                        \
+	X(fake, "made-up records by recipe, for tests")
+
+#define SOURCE_DECLARE(name, what) extern const struct source_ops source_##name;
+SOURCE_TABLE(SOURCE_DECLARE)
+#undef SOURCE_DECLARE
+
+#endif

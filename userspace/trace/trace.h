@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The trace file: trace(5) describes it, nothing outside this folder knows it.
+ *
+ * A trace is written in rounds. In a round each ring that got records is sealed into one or more
+ * chunks; a watermark ends the round and promises that no record older than it will follow. The
+ * reader needs no more than one round of compressed chunks and one decoded chunk per ring.
+ */
+#ifndef XPUGAP_TRACE_TRACE_H
+#define XPUGAP_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/include/events.h"
+
+/* ---- writer ---- */
+
+struct trace_writer;
+
+struct trace_writer_opts {
+	int level;	   /* of zstd; 0: the default, 1 */
+	uint64_t round_ns; /* longest time between watermarks; 0: 250 ms */
+	bool sync;	   /* make each round durable (fdatasync) without stopping the caller */
+};
+
+#define TRACE_RING_META 0xffff /* records of the recorder itself; always there */
+
+/*
+ * Begin a trace on @fd (a file, a pipe or a memfd; it stays the caller's). NULL with errno.
+ * A writer belongs to one thread.
+ */
+struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *opts);
+
+/*
+ * Append one record to @ring. Kernel rings have their cpu's number; other sources take numbers
+ * from trace_writer__new_ring(). Records of a ring should come in order of time: one that is
+ * late is moved to its place if its chunk is still open, else it gets the time of the watermark
+ * and is counted (trace_writer_stats.clamped). 0 or -errno; after a failed write (disk full) all
+ * further records are counted as lost and the first error is returned by every call.
+ */
+int trace_writer__append(struct trace_writer *w, uint16_t ring, const struct rec *rec);
+
+/* A new ring number for a source of user space; -ENOSPC when 65,534 are taken. */
+int trace_writer__new_ring(struct trace_writer *w);
+
+/* Append a META record: a fact of the recording. */
+int trace_writer__meta(struct trace_writer *w, uint64_t time_ns, const char *key,
+		       const char *value);
+
+/*
+ * End a round if the last is older than opts.round_ns or holds too much: call it after each
+ * sweep over the sources with the time at which the sweep began. @force ends it in any case.
+ */
+int trace_writer__round(struct trace_writer *w, uint64_t swept_ns, bool force);
+
+struct trace_writer_stats {
+	uint64_t records;
+	uint64_t bytes;	    /* in the file */
+	uint64_t raw_bytes; /* of the records */
+	uint64_t clamped;
+	uint64_t lost; /* not written because the file took no more */
+	int err;
+};
+void trace_writer__stats(const struct trace_writer *w, struct trace_writer_stats *out);
+
+/* Seal everything, write the index, wait until it is durable. 0 or the first error. */
+int trace_writer__finish(struct trace_writer *w);
+void trace_writer__free(struct trace_writer *w);
+
+/* ---- reader ---- */
+
+struct trace_reader;
+
+/* One record; @rec is valid until the next call. @ring says whose: a cpu or a user ring. */
+struct trace_event {
+	const struct rec *rec;
+	uint16_t ring;
+};
+
+/*
+ * Open a trace; "-" reads standard input. The head is read and checked. NULL with errno, after
+ * printing why (not a trace, newer version, empty, a directory, no such file).
+ */
+struct trace_reader *trace_reader__open(const char *path);
+struct trace_reader *trace_reader__open_fd(int fd, const char *name);
+
+/* Skip what lies wholly outside [from_ns, to_ns]; with an index, without reading it. */
+int trace_reader__set_time(struct trace_reader *r, uint64_t from_ns, uint64_t to_ns);
+
+/*
+ * The next record over all rings in order of time. 1: @ev is set; 0: the end; -errno otherwise.
+ * Damage inside the file is not an error: what can be read is read, trace_reader__damage() says
+ * what could not.
+ */
+int trace_reader__next(struct trace_reader *r, struct trace_event *ev);
+
+struct trace_damage {
+	bool truncated;		  /* the end is missing: no index */
+	uint64_t bad_chunks;	  /* with a wrong checksum or contents */
+	uint64_t skipped_bytes;	  /* that belong to no chunk */
+	uint64_t unknown_records; /* of types newer than this reader */
+};
+void trace_reader__damage(const struct trace_reader *r, struct trace_damage *out);
+
+struct trace_info {
+	uint16_t version_major, version_minor;
+	uint64_t bytes;	   /* read so far, or of the file where it has a size */
+	uint64_t begin_ns; /* from the head */
+	uint64_t records;  /* delivered so far */
+	bool complete;	   /* has an index: the recorder ended well */
+};
+void trace_reader__info(const struct trace_reader *r, struct trace_info *out);
+void trace_reader__free(struct trace_reader *r);
+
+#endif
