@@ -57,15 +57,19 @@ CPPFLAGS += -I. -I$(O)/gen -D_GNU_SOURCE -DXPUGAP_VERSION='"$(VERSION)"' \
 CFLAGS_BASE := -std=gnu11 -g -fno-common -pthread -Wall -Wextra -Wno-unused-parameter \
 	       -Wno-missing-field-initializers -Wmissing-prototypes -Wstrict-prototypes \
 	       -Wold-style-definition -Wshadow -Wwrite-strings -Wundef \
-	       $(if $(filter 1,$(WERROR)),-Werror)
-CFLAGS_BASE += $(if $(filter 1,$(DEBUG)),-O0,-O2)
+	       $(if $(filter 1,$(DEBUG)),-O0,-O2)
 ifneq ($(SAN),)
-CFLAGS_BASE += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=$(SAN)
+CFLAGS_SAN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -ldl -lm
 
-ALL_CFLAGS = $(CFLAGS_BASE) $(CFLAGS)
+BPF_CFLAGS := -g -O2 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -Wall -Wno-unused-function \
+	      -Wno-missing-declarations
+
+# what objects depend on; warnings are no part of it
+PLAIN_CFLAGS := $(CFLAGS_BASE) $(CFLAGS)
+ALL_CFLAGS := $(CFLAGS_BASE) $(CFLAGS_SAN) $(CFLAGS)
+CFLAGS_WERROR := $(if $(filter 1,$(WERROR)),-Werror)
 
 # ---- sources: every file in a room belongs to the program ----
 
@@ -77,56 +81,72 @@ SKELETONS := $(HOOKS:%=$(O)/gen/bpf/hooks/%.skel.h)
 CORE_OBJS := $(CORE_SRCS:%.c=$(O)/obj/%.o)
 MARK_OBJS := $(MARK_SRCS:%.c=$(O)/pic/%.o)
 
-.PHONY: all help clean
+.PHONY: all help clean FORCE
 all: $(O)/xpugap $(O)/libxpugap_mark.so $(O)/libxpugap_mark.a docs
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 clean:
 	$(Q)rm -rf $(O)
 
-$(O)/obj/%.o: %.c | $(SKELETONS)
-	$(say) CC $<
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
+# $(call stamp,NAME,TEXT): the file $(O)/stamp/NAME, which is written only when its text changes.
+# What depends on it is made anew when flags change, or when a source file has gone.
+define stamp
+$(O)/stamp/$(1): export STAMP := $(2)
+$(O)/stamp/$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' "$$$$STAMP" | cmp -s - $$@ || printf '%s\n' "$$$$STAMP" >$$@
+endef
 
-$(O)/pic/%.o: %.c
+$(eval $(call stamp,cc,$(CC) $(CPPFLAGS) $(ALL_CFLAGS)))
+$(eval $(call stamp,core,$(CORE_SRCS) $(LDFLAGS) $(LDLIBS)))
+$(eval $(call stamp,mark,$(MARK_SRCS) $(LDFLAGS)))
+$(eval $(call stamp,bpf,$(CLANG) $(BPFTOOL) $(BPF_CFLAGS)))
+
+$(O)/obj/%.o: %.c $(O)/stamp/cc | $(SKELETONS)
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_WERROR) -MMD -MP -c -o $@ $<
+
+# programs of any kind load the mark library: never with a sanitizer
+$(O)/pic/%.o: %.c $(O)/stamp/cc
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(PLAIN_CFLAGS) $(CFLAGS_WERROR) -fPIC -fvisibility=hidden \
+		-MMD -MP -c -o $@ $<
 
 # ---- eBPF: an object and a skeleton for each hook family ----
 
-BPF_CFLAGS := -g -O2 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -Wall -Wno-unused-function \
-	      -Wno-missing-declarations $(if $(filter 1,$(WERROR)),-Werror)
-
-$(O)/bpf/hooks/%.bpf.o: bpf/hooks/%.bpf.c
+$(O)/bpf/hooks/%.bpf.o: bpf/hooks/%.bpf.c $(O)/stamp/bpf
 	$(say) BPF $<
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.tmp.o $<
+	$(Q)$(CLANG) $(BPF_CFLAGS) $(CFLAGS_WERROR) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.tmp.o $<
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp.o && rm -f $@.tmp.o
 
 $(O)/gen/bpf/hooks/%.skel.h: $(O)/bpf/hooks/%.bpf.o
 	$(say) SKEL $@
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 # ---- programs and libraries ----
 
-$(O)/libxpugap.a: $(CORE_OBJS)
+$(O)/libxpugap.a: $(CORE_OBJS) $(O)/stamp/core
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(CORE_OBJS)
 
 $(O)/xpugap: $(O)/obj/userspace/main.o $(O)/libxpugap.a
 	$(say) LD $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(O)/libxpugap_mark.a: $(MARK_OBJS)
+$(O)/libxpugap_mark.a: $(MARK_OBJS) $(O)/stamp/mark
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(MARK_OBJS)
 
-$(O)/libxpugap_mark.so: $(MARK_OBJS)
+$(O)/libxpugap_mark.so.1: $(MARK_OBJS) $(O)/stamp/mark
 	$(say) LD $@
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libxpugap_mark.so.1 -o $@ $^
+	$(Q)$(CC) $(PLAIN_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $(MARK_OBJS)
+
+$(O)/libxpugap_mark.so: $(O)/libxpugap_mark.so.1
+	$(Q)ln -sf $(<F) $@
 
 include scripts/docs.mk scripts/tests.mk scripts/install.mk
 

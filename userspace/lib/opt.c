@@ -86,26 +86,31 @@ int opt__parse_time(const char *s, uint64_t *ns)
 	return parse_with_unit(s, units, ns);
 }
 
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Letters inserted, left out, replaced, or swapped with their neighbour. */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t row[NEAREST_MAX + 1], n = strlen(b), i, j, diag, up;
+	size_t rows[3][NEAREST_MAX + 1], *row, *up, *upper, n = strlen(b), i, j;
 
 	for (j = 0; j <= n; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (i = 1; a[i - 1]; i++) {
-		diag = row[0];
+		row = rows[i % 3];
+		up = rows[(i - 1) % 3];
+		upper = rows[(i + 1) % 3];
 		row[0] = i;
 		for (j = 1; j <= n; j++) {
-			up = row[j];
-			row[j] = diag + (a[i - 1] != b[j - 1]);
-			if (up + 1 < row[j])
-				row[j] = up + 1;
-			if (row[j - 1] + 1 < row[j])
-				row[j] = row[j - 1] + 1;
-			diag = up;
+			row[j] = min_size(up[j], row[j - 1]) + 1;
+			row[j] = min_size(row[j], up[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = min_size(row[j], upper[j - 2] + 1);
 		}
 	}
-	return row[n];
+	return rows[(i - 1) % 3][n];
 }
 
 const char *opt__nearest(const char *word, const char *const *names, size_t n)
