@@ -49,7 +49,7 @@ SHELLCHECK ?= shellcheck
 MANDOC ?= mandoc
 LINTS := $(CLANG_FORMAT) $(CLANG_TIDY) $(CPPCHECK) $(SHELLCHECK) $(MANDOC)
 
-ROOMS := bpf userspace workloads analysis tests
+ROOMS := $(wildcard bpf userspace workloads analysis tests)
 LINT_C := $(sort $(CORE_SRCS) userspace/main.c $(UNIT_SRCS) $(PROG_SRCS) \
 	    $(wildcard tests/fuzz/*.c))
 LINT_SHELL = $(shell grep -rlE '^\#!/(usr/)?bin/(env )?(ba)?sh' scripts tests .ci)
@@ -68,7 +68,7 @@ lint-$(CPPCHECK): | $(SKELETONS)
 lint-$(SHELLCHECK):
 	$(Q)$(SHELLCHECK) $(LINT_SHELL)
 lint-$(MANDOC): docs
-	$(Q)$(MANDOC) -Tlint -Wwarning $(sort $(wildcard Documentation/man/*.[1-8] $(O)/man/*.[1-8]))
+	$(Q)find Documentation/man $(O)/man -name '*.[1-8]' | xargs -r $(MANDOC) -Tlint -Wwarning
 
 $(O)/lint/%.tidy: %.c .clang-tidy $(O)/stamp/cc | $(SKELETONS)
 	$(say) TIDY $<
@@ -88,7 +88,8 @@ RUN := tests/run --build $(O) --slow $(SLOW) $(if $(T),--match '$(T)')
 SUBMAKE := make -s -j$(shell nproc) $(foreach v,O SAN DEBUG WERROR,$v=$($v))
 missing = command -v $(1) >/dev/null || { echo "$(1) is not installed"; exit 77; }
 
-CHECKS := --command layers=scripts/check-layers --command tables=scripts/check-tables
+CHECKS := $(foreach c,layers tables,--command \
+	    'static/$c=scripts/check-$c --self-test && scripts/check-$c')
 CHECKS += $(foreach l,$(LINTS),--command 'lint/$l=$(call missing,$l); $(SUBMAKE) lint-$l')
 CHECKS += $(foreach f,$(FUZZ_NAMES),--command \
 	    'fuzz/$f=$(call missing,$(CLANG)); $(SUBMAKE) fuzz-seeds-$f')

@@ -119,74 +119,70 @@ enum rec_hook_id {
 	R(50, COUNTER, counter, MARK, NONE, "a value that the program reports")                    \
 	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")
 
+/* clang-format off */
+
 /* key and value are UTF-8 */
 #define REC_FIELDS_meta(F, A) F(u32, key_len, LEN) F(u32, value_len, LEN)
 
 /* clock 0 is CLOCK_REALTIME; others are device numbers of DEVICE records */
-#define REC_FIELDS_clock(F, A)                                                                     \
+#define REC_FIELDS_clock(F, A) \
 	F(u32, clock, DEC) F(u32, uncertainty_ns, NS) F(u64, host_ns, TIME) F(u64, ticks, DEC)
 
 /* the interval is since_ns..time_ns; why is enum rec_lost_why */
-#define REC_FIELDS_lost(F, A)                                                                      \
-	F(u32, hook, DEC)                                                                          \
-	F(u32, cpu, DEC) F(u32, why, DEC) F(u32, pad, PAD) F(u64, count, DEC)                      \
-		F(u64, since_ns, TIME)
+#define REC_FIELDS_lost(F, A) \
+	F(u32, hook, DEC) F(u32, cpu, DEC) F(u32, why, DEC) F(u32, pad, PAD) F(u64, count, DEC) \
+	F(u64, since_ns, TIME)
 
 /* state is enum rec_hook_state; cost_ns is per hit, measured in place, 0 = not measured */
-#define REC_FIELDS_hook(F, A)                                                                      \
-	F(u32, hook, DEC)                                                                          \
-	F(u32, state, DEC) F(u32, rung, DEC) F(s32, err, RET) F(f64, cost_ns, REAL)                \
-		F(u32, way_len, LEN) F(u32, reason_len, LEN)
+#define REC_FIELDS_hook(F, A) \
+	F(u32, hook, DEC) F(u32, state, DEC) F(u32, rung, DEC) F(s32, err, RET) \
+	F(f64, cost_ns, REAL) F(u32, way_len, LEN) F(u32, reason_len, LEN)
 
-#define REC_FIELDS_hook_count(F, A)                                                                \
-	F(u32, hook, DEC) F(u32, cpu, DEC) F(u64, hits, DEC) F(u64, records, DEC) F(u64, lost, DEC)
+#define REC_FIELDS_hook_count(F, A) \
+	F(u32, hook, DEC) F(u32, cpu, DEC) F(u64, hits, DEC) F(u64, records, DEC) \
+	F(u64, lost, DEC)
 
 /* start_ns tells two tasks with the same tid apart; flags is enum rec_task_flags */
-#define REC_FIELDS_task(F, A)                                                                      \
-	F(u32, pid, TID)                                                                           \
-	F(u32, ppid, TID) F(u32, ns_tid, TID) F(u32, ns_pid, TID) F(u32, uid, DEC)                 \
-		F(u32, flags, FLAGS) F(u64, start_ns, TIME) F(u64, cgroup, DEC) A(comm)
+#define REC_FIELDS_task(F, A) \
+	F(u32, pid, TID) F(u32, ppid, TID) F(u32, ns_tid, TID) F(u32, ns_pid, TID) \
+	F(u32, uid, DEC) F(u32, flags, FLAGS) F(u64, start_ns, TIME) F(u64, cgroup, DEC) A(comm)
 
 /* state is enum rec_row_state, status an exit status as waitpid() reports it */
-#define REC_FIELDS_row(F, A)                                                                       \
-	F(u32, pid, TID)                                                                           \
-	F(u32, state, DEC) F(s32, status, DEC) F(u32, repeat, DEC) F(u32, name_len, LEN)           \
-		F(u32, device_len, LEN)
+#define REC_FIELDS_row(F, A) \
+	F(u32, pid, TID) F(u32, state, DEC) F(s32, status, DEC) F(u32, repeat, DEC) \
+	F(u32, name_len, LEN) F(u32, device_len, LEN)
 
-#define REC_FIELDS_task_fork(F, A)                                                                 \
-	F(u32, child_tid, TID)                                                                     \
-	F(u32, child_pid, TID) F(u32, child_ns_tid, TID) F(u32, child_ns_pid, TID)                 \
-		F(u64, start_ns, TIME) F(u64, clone_flags, FLAGS) A(comm)
+#define REC_FIELDS_task_fork(F, A) \
+	F(u32, child_tid, TID) F(u32, child_pid, TID) F(u32, child_ns_tid, TID) \
+	F(u32, child_ns_pid, TID) F(u64, start_ns, TIME) F(u64, clone_flags, FLAGS) A(comm)
 
 /* old_tid differs from tid where a thread other than the leader called exec */
-#define REC_FIELDS_task_exec(F, A)                                                                 \
+#define REC_FIELDS_task_exec(F, A) \
 	F(u32, pid, TID) F(u32, old_tid, TID) F(u32, file_len, LEN) F(u32, pad, PAD)
 
 /* totals of the thread's life as the kernel counted them */
-#define REC_FIELDS_task_exit(F, A)                                                                 \
-	F(u32, pid, TID)                                                                           \
-	F(s32, code, DEC) F(u64, run_ns, NS) F(u64, voluntary, DEC) F(u64, involuntary, DEC)       \
-		F(u64, minor_faults, DEC) F(u64, major_faults, DEC)
+#define REC_FIELDS_task_exit(F, A) \
+	F(u32, pid, TID) F(s32, code, DEC) F(u64, run_ns, NS) F(u64, voluntary, DEC) \
+	F(u64, involuntary, DEC) F(u64, minor_faults, DEC) F(u64, major_faults, DEC)
 
 #define REC_FIELDS_task_comm(F, A) F(u32, pid, TID) F(u32, pad, PAD) A(comm)
 
 /* prev_nr: the system call that tid is in, -1 when it is in none; flags is enum rec_sched_flags */
-#define REC_FIELDS_sched_switch(F, A)                                                              \
+#define REC_FIELDS_sched_switch(F, A) \
 	F(u32, next_tid, TID) F(u32, prev_state, STATE) F(s32, prev_nr, DEC) F(u32, flags, FLAGS)
 
 /* cpu is where the wakee last ran; flags is enum rec_sched_flags */
-#define REC_FIELDS_sched_waking(F, A)                                                              \
+#define REC_FIELDS_sched_waking(F, A) \
 	F(u32, wakee_tid, TID) F(u32, wakee_pid, TID) F(u32, cpu, DEC) F(u32, flags, FLAGS)
 
 /* rdev is 0 unless the file is a device; inode is its number in its own file system */
-#define REC_FIELDS_ioctl(F, A)                                                                     \
-	F(u64, duration_ns, NS)                                                                    \
-	F(s64, ret, RET) F(u32, cmd, HEX) F(s32, fd, DEC) F(u32, rdev, DEV) F(u32, mode, MODE)     \
-		F(u64, inode, DEC) F(u64, arg, HEX)
+#define REC_FIELDS_ioctl(F, A) \
+	F(u64, duration_ns, NS) F(s64, ret, RET) F(u32, cmd, HEX) F(s32, fd, DEC) \
+	F(u32, rdev, DEV) F(u32, mode, MODE) F(u64, inode, DEC) F(u64, arg, HEX)
 
-#define REC_FIELDS_ioctl_blocked(F, A)                                                             \
-	F(u64, start_ns, TIME)                                                                     \
-	F(u32, cmd, HEX) F(s32, fd, DEC) F(u32, rdev, DEV) F(u32, mode, MODE) F(u64, inode, DEC)
+#define REC_FIELDS_ioctl_blocked(F, A) \
+	F(u64, start_ns, TIME) F(u32, cmd, HEX) F(s32, fd, DEC) F(u32, rdev, DEV) \
+	F(u32, mode, MODE) F(u64, inode, DEC)
 
 #define REC_FIELDS_name(F, A) F(u64, id, HEX) F(u32, name_len, LEN) F(u32, pad, PAD)
 
@@ -196,25 +192,27 @@ enum rec_hook_id {
  */
 #define REC_FIELDS_mark_step(F, A) F(u64, step, DEC) F(u64, items, DEC)
 
-#define REC_FIELDS_unit_begin(F, A)    F(u64, unit, DEC) F(u64, kind, NAME)
+#define REC_FIELDS_unit_begin(F, A) F(u64, unit, DEC) F(u64, kind, NAME)
 #define REC_FIELDS_unit_handover(F, A) F(u64, unit, DEC)
-#define REC_FIELDS_unit_end(F, A)      F(u64, unit, DEC) F(u64, items, DEC)
-#define REC_FIELDS_range_begin(F, A)   F(u64, name, NAME)
-#define REC_FIELDS_range_end(F, A)     F(u64, name, NAME)
+#define REC_FIELDS_unit_end(F, A) F(u64, unit, DEC) F(u64, items, DEC)
+#define REC_FIELDS_range_begin(F, A) F(u64, name, NAME)
+#define REC_FIELDS_range_end(F, A) F(u64, name, NAME)
 
 /* kind is enum rec_span_kind; tier is 'A', 'B', 'C' or 'D', how good the evidence is */
-#define REC_FIELDS_span(F, A)                                                                      \
-	F(u64, start_ns, TIME)                                                                     \
-	F(u64, end_ns, TIME) F(u64, corr, DEC) F(u64, name, NAME) F(u64, bytes, BYTES)             \
-		F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, DEC) F(u8, tier, DEC)
+#define REC_FIELDS_span(F, A) \
+	F(u64, start_ns, TIME) F(u64, end_ns, TIME) F(u64, corr, DEC) F(u64, name, NAME) \
+	F(u64, bytes, BYTES) F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, DEC) \
+	F(u8, tier, DEC)
 
-#define REC_FIELDS_launch(F, A)                                                                    \
-	F(u64, corr, DEC)                                                                          \
-	F(u64, name, NAME) F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, DEC) F(u8, pad, PAD)
+#define REC_FIELDS_launch(F, A) \
+	F(u64, corr, DEC) F(u64, name, NAME) F(u32, device, DEC) F(u16, queue, DEC) \
+	F(u8, kind, DEC) F(u8, pad, PAD)
 
-#define REC_FIELDS_role(F, A)	 F(u64, name, NAME)
+#define REC_FIELDS_role(F, A) F(u64, name, NAME)
 #define REC_FIELDS_counter(F, A) F(u64, name, NAME) F(f64, value, REAL)
-#define REC_FIELDS_device(F, A)	 F(u32, device, DEC) F(u32, name_len, LEN)
+#define REC_FIELDS_device(F, A) F(u32, device, DEC) F(u32, name_len, LEN)
+
+/* clang-format on */
 
 /* struct rec_NAME for every record */
 #define REC_MEMBER(type, name, fmt) rec_##type name;

@@ -38,7 +38,7 @@ void help__unknown(const char *name)
 	const char *names[64], *near;
 	size_t n = 0;
 
-	for (; cmds[n] && n < 64; n++)
+	for (; n < 64 && cmds[n]; n++)
 		names[n] = cmds[n]->name;
 	near = opt__nearest(name, names, n);
 	if (near)
