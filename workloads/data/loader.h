@@ -43,7 +43,6 @@ struct loader_opts {
 	uint32_t prefetch; /* batches made ahead of the consumer, in all; 0: 2 */
 	bool shuffle;	   /* another order in each epoch */
 	bool drop_last;	   /* leave out an epoch's last batch if it is not full */
-	bool centre;	   /* for evaluation: the largest centred square, no flip, no chance */
 	enum loader_layout layout;
 	uint64_t seed;
 	uint64_t epochs; /* 0: without end */
@@ -58,11 +57,12 @@ struct loader_batch {
 };
 
 struct loader_stats {
-	uint64_t files;	  /* in the folder */
-	uint64_t classes; /* subfolders with files */
-	uint64_t images;  /* loaded so far */
-	uint64_t bytes;	  /* of files read so far */
-	uint64_t wait_ns; /* that loader__next() waited for a batch */
+	uint64_t files;	   /* in the folder */
+	uint64_t classes;  /* subfolders with files */
+	uint64_t images;   /* loaded so far */
+	uint64_t bytes;	   /* of files read so far */
+	uint64_t warnings; /* images with flaws that lose nothing, such as bytes between markers */
+	uint64_t wait_ns;  /* that loader__next() waited for a batch */
 	/* time of all workers together */
 	uint64_t read_ns, decode_ns, augment_ns, collate_ns;
 };
