@@ -49,6 +49,15 @@ static void decode_message(j_common_ptr common, int level)
 	d->warnings++;
 }
 
+static int create(struct jpeg_decoder *d)
+{
+	int err = setjmp(d->env);
+
+	if (!err)
+		jpeg_create_decompress(&d->cinfo);
+	return err;
+}
+
 struct jpeg_decoder *jpeg_decoder__new(void)
 {
 	struct jpeg_decoder *d = calloc(1, sizeof(*d));
@@ -60,14 +69,12 @@ struct jpeg_decoder *jpeg_decoder__new(void)
 	d->cinfo.client_data = d;
 	d->err.error_exit = decode_error;
 	d->err.emit_message = decode_message;
-	err = setjmp(d->env);
-	if (err) {
-		free(d);
-		errno = err;
-		return NULL;
-	}
-	jpeg_create_decompress(&d->cinfo);
-	return d;
+	err = create(d);
+	if (!err)
+		return d;
+	free(d);
+	errno = err;
+	return NULL;
 }
 
 static int fail(struct jpeg_decoder *d, const char *reason)
