@@ -276,6 +276,7 @@ enum rec_sched_flags {
 	REC_SCHED_NEXT_TARGET = 4, /* next_tid (wakee_tid) is a target */
 	REC_SCHED_NEW = 8,	   /* the first wake-up of a new task */
 	REC_SCHED_IRQ = 16,	   /* woken from interrupt context: hdr.tid only happened to run */
+	REC_SCHED_COMPAT = 32,	   /* prev_nr is the number of a 32-bit system call */
 };
 
 enum rec_span_kind {

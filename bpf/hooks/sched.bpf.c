@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sched hook: when a target leaves or gets a cpu, and who wakes it.
+ *
+ * It also tells of two things that only it can see: an ioctl in which its task left the cpu, and
+ * the end of a task, which is reported here because only at the last switch are the kernel's own
+ * counts of the task final.
+ */
+#include "bpf/include/arch.bpf.h"
+#include "bpf/include/ioctl.bpf.h"
+#include "bpf/include/task.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* what this kernel has, as the recorder found it in the kernel's type information */
+const volatile bool switch_has_state = true; /* sched_switch passes the state: since 5.18 */
+const volatile bool report_exits = true;     /* the task hook is there, its ends are told here */
+
+#define TASK_REPORT 0x7f /* the states that sched_switch reports */
+#define TASK_IDLE   0x402
+#define TASK_DEAD   0x80
+#define REPORT_IDLE 0x80
+
+#define HARDIRQ_MASK 0x000f0000
+#define NMI_MASK     0x00f00000
+#define SOFTIRQ_BIT  0x00000100 /* serving one, not only holding them off */
+
+/*
+ * Whether an interrupt woke the task shows in the preemption count. On x86-64 that is a per-cpu
+ * variable, in one of two places, or out of reach where kallsyms does not list data; the program
+ * that fits is chosen by the recorder. arm64 keeps it with the task.
+ */
+#if defined(__TARGET_ARCH_x86)
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
+#endif
+
+#define IN_INTERRUPT(count) (((count) & (HARDIRQ_MASK | NMI_MASK | SOFTIRQ_BIT)) ? REC_SCHED_IRQ : 0)
+
+/* One bit as sched_switch prints it; a preempted task counts as running. */
+static __always_inline __u32 report_state(struct task_struct *prev, __u32 state, bool preempt)
+{
+	__u32 bits;
+
+	if (preempt)
+		return 0;
+	if ((state & TASK_IDLE) == TASK_IDLE)
+		return REPORT_IDLE;
+	bits = (state | prev->exit_state) & TASK_REPORT;
+	/* the highest bit */
+	bits |= bits >> 1;
+	bits |= bits >> 2;
+	bits |= bits >> 4;
+	return bits & ~(bits >> 1);
+}
+
+/* The system call that @task is in, which has just left the cpu. */
+static __always_inline int task__nr(struct task_struct *task)
+{
+	struct pt_regs *regs;
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return -1;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return regs__nr(regs);
+}
+
+static __always_inline __u32 who(struct task_state *from, struct task_state *to)
+{
+	__u32 flags = 0;
+
+	if (from)
+		flags |= REC_SCHED_PREV_TARGET;
+	if (to)
+		flags |= REC_SCHED_NEXT_TARGET;
+	barrier_var(flags);
+	return flags;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct task_state *from = filter__find(prev), *to = filter__find(next);
+	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
+	__u32 flags = who(from, to), state;
+	struct rec_sched_switch *rec;
+	__u64 t;
+
+	if (!flags || !h)
+		return 0;
+	t = cost__begin(h);
+	if (from)
+		ioctl__blocked(prev, from);
+	if (switch_has_state)
+		state = ctx[3];
+	else if (bpf_core_field_exists(prev->__state))
+		state = prev->__state;
+	else
+		state = ((struct task_struct___state *)prev)->state;
+
+	rec = ring__reserve(h, REC_SCHED_SWITCH, sizeof(*rec));
+	if (rec) {
+		rec->hdr.tid = prev->pid;
+		rec->hdr.time_ns = bpf_ktime_get_ns();
+		rec->next_tid = next->pid;
+		rec->prev_state = report_state(prev, state, preempt);
+		rec->prev_nr = task__nr(prev);
+		rec->flags = flags | (preempt || !state ? REC_SCHED_PREEMPT : 0) |
+			     (task__compat(prev) ? REC_SCHED_COMPAT : 0);
+		ring__submit(h, rec);
+	}
+	if (!(flags & REC_SCHED_NEXT_TARGET) && next->pid)
+		filter__neighbour(h, next);
+	if (from && report_exits && (state & TASK_DEAD)) {
+		h = counts__get(REC_HOOK_TASK);
+		if (h)
+			task__exit(h, prev);
+		return 0;
+	}
+	cost__end(h, t);
+	return 0;
+}
+
+static __always_inline int waking(struct task_struct *wakee, __u32 flags)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
+	struct rec_sched_waking *rec;
+	struct task_state *from;
+	__u64 t;
+
+	from = filter__find(waker);
+	flags |= who(from, filter__find(wakee));
+	if (!(flags & (REC_SCHED_PREV_TARGET | REC_SCHED_NEXT_TARGET)) || !h)
+		return 0;
+	t = cost__begin(h);
+	if (!waker->pid) /* the idle task wakes nobody by itself */
+		flags |= REC_SCHED_IRQ;
+	rec = ring__reserve(h, REC_SCHED_WAKING, sizeof(*rec));
+	if (rec) {
+		rec->hdr.tid = waker->pid;
+		rec->hdr.time_ns = bpf_ktime_get_ns();
+		rec->wakee_tid = wakee->pid;
+		rec->wakee_pid = wakee->tgid;
+		rec->cpu = wakee->thread_info.cpu;
+		rec->flags = flags;
+		ring__submit(h, rec);
+	}
+	if (!from && !(flags & REC_SCHED_IRQ))
+		filter__neighbour(h, waker);
+	cost__end(h, t);
+	return 0;
+}
+
+#if defined(__TARGET_ARCH_x86)
+
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking_count, struct task_struct *wakee)
+{
+	return waking(wakee, IN_INTERRUPT(*(int *)bpf_this_cpu_ptr(&__preempt_count)));
+}
+
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking_hot, struct task_struct *wakee)
+{
+	struct pcpu_hot *hot = bpf_this_cpu_ptr(&pcpu_hot);
+
+	return waking(wakee, IN_INTERRUPT(hot->preempt_count));
+}
+
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *wakee)
+{
+	return waking(wakee, 0);
+}
+
+#else
+
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *wakee)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+
+	return waking(wakee, IN_INTERRUPT(waker->thread_info.preempt.count));
+}
+
+#endif
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(sched_wakeup_new, struct task_struct *wakee)
+{
+	return waking(wakee, REC_SCHED_NEW);
+}

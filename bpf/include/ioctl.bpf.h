@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The record of an ioctl that has not returned, emitted by whoever sees that it waits. */
+#ifndef XPUGAP_IOCTL_BPF_H
+#define XPUGAP_IOCTL_BPF_H
+
+#include "bpf/include/filter.bpf.h"
+
+/* Tell, once for each call, that @task is inside an ioctl, if it is. */
+static __always_inline void ioctl__blocked(struct task_struct *task, struct task_state *state)
+{
+	struct rec_ioctl_blocked *rec;
+	struct hook_counts *h;
+
+	if (!state->start_ns || state->flags & TASK_STATE_BLOCKED)
+		return;
+	h = counts__get(REC_HOOK_SYSCALL);
+	if (!h)
+		return;
+	rec = ring__reserve(h, REC_IOCTL_BLOCKED, sizeof(*rec));
+	if (!rec)
+		return;
+	state->flags |= TASK_STATE_BLOCKED;
+	rec->hdr.tid = task->pid;
+	rec->hdr.time_ns = bpf_ktime_get_ns();
+	rec->start_ns = state->start_ns;
+	rec->cmd = state->cmd;
+	rec->fd = state->fd;
+	rec->rdev = state->rdev;
+	rec->mode = state->mode;
+	rec->inode = state->inode;
+	ring__submit(h, rec);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Rings and counters, shared by all hooks.
+ *
+ * Each cpu has a ring buffer of its own: no producer waits for another, and what is in a ring is
+ * nearly in order of time. Nobody is woken; the recorder looks at the rings when it wants to.
+ */
+#ifndef XPUGAP_RING_BPF_H
+#define XPUGAP_RING_BPF_H
+
+#include "bpf/include/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf/include/shared.h"
+
+/* the recorder sets the number of entries and the size of a ring */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu_counts);
+} counts SEC(".maps");
+
+/* Counters of @hook on this cpu; NULL only for the verifier. */
+static __always_inline struct hook_counts *counts__get(__u32 hook)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct cpu_counts *c = bpf_map_lookup_elem(&counts, &cpu);
+
+	return c ? &c->hook[hook] : NULL;
+}
+
+/*
+ * Reserve a record of @size bytes in this cpu's ring, NULL (counted) when there is no room.
+ *
+ * The caller reads the clock after this, never before: a record whose time is older than a sweep
+ * is then visible to that sweep, if only as one that is still being filled, and the recorder's
+ * promise that nothing older will follow holds.
+ */
+static __always_inline void *ring__reserve(struct hook_counts *h, __u32 type, __u32 size)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	struct rec *rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+
+	if (!rec) {
+		h->lost_ring++;
+		return NULL;
+	}
+	rec->type = type;
+	rec->size = size;
+	return rec;
+}
+
+static __always_inline void ring__submit(struct hook_counts *h, void *rec)
+{
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	h->records++;
+}
+
+/* Count a hit; now and then begin to measure what it costs: 0 when it is not measured. */
+static __always_inline __u64 cost__begin(struct hook_counts *h)
+{
+	return h->hits++ % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+}
+
+static __always_inline void cost__end(struct hook_counts *h, __u64 begin_ns)
+{
+	if (begin_ns) {
+		h->cost_ns += bpf_ktime_get_ns() - begin_ns;
+		h->cost_hits++;
+	}
+}
+
+#endif

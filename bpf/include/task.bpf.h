@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Records about a task that more than one hook emits. */
+#ifndef XPUGAP_TASK_BPF_H
+#define XPUGAP_TASK_BPF_H
+
+#include "bpf/include/filter.bpf.h"
+
+#define PF_KTHREAD     0x00200000
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000
+
+/* The number that @pid has in its own namespace. */
+static __always_inline __u32 pid__ns_nr(struct pid *pid)
+{
+	unsigned int level = BPF_CORE_READ(pid, level);
+	void *numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
+	void *upid = numbers + level * bpf_core_type_size(struct upid);
+	int nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr), upid + bpf_core_field_offset(struct upid, nr));
+	return nr;
+}
+
+static __always_inline __u64 task__cgroup(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+/* Emit the TASK record of @task; false when there was no room. */
+static __always_inline bool task__define(struct hook_counts *h, struct task_struct *task,
+					 __u32 flags)
+{
+	struct rec_task *rec = ring__reserve(h, REC_TASK, sizeof(*rec));
+
+	if (!rec)
+		return false;
+	rec->hdr.tid = task->pid;
+	rec->hdr.time_ns = bpf_ktime_get_ns();
+	rec->pid = task->tgid;
+	rec->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	rec->ns_tid = pid__ns_nr(BPF_CORE_READ(task, thread_pid));
+	rec->ns_pid = pid__ns_nr(BPF_CORE_READ(task, group_leader, thread_pid));
+	rec->uid = BPF_CORE_READ(task, cred, uid.val);
+	rec->flags = flags | (task->flags & PF_KTHREAD ? REC_TASK_KTHREAD : 0);
+	rec->start_ns = task->start_time;
+	rec->cgroup = task__cgroup(task);
+	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
+	ring__submit(h, rec);
+	return true;
+}
+
+/* Emit the TASK_EXIT record of @task, which is running for the last time. */
+static __always_inline void task__exit(struct hook_counts *h, struct task_struct *task)
+{
+	struct rec_task_exit *rec;
+
+	h->hits++;
+	rec = ring__reserve(h, REC_TASK_EXIT, sizeof(*rec));
+	if (!rec)
+		return;
+	rec->hdr.tid = task->pid;
+	rec->hdr.time_ns = bpf_ktime_get_ns();
+	rec->pid = task->tgid;
+	rec->code = task->exit_code;
+	rec->run_ns = task->se.sum_exec_runtime;
+	rec->voluntary = task->nvcsw;
+	rec->involuntary = task->nivcsw;
+	rec->minor_faults = task->min_flt;
+	rec->major_faults = task->maj_flt;
+	ring__submit(h, rec);
+}
+
+/* Tell once who @task is, which is no target and not idle. */
+static __always_inline void filter__neighbour(struct hook_counts *h, struct task_struct *task)
+{
+	__u64 start = task->start_time, *told;
+	__u32 tid = task->pid;
+
+	told = bpf_map_lookup_elem(&neighbours, &tid);
+	if (told && *told == start)
+		return;
+	if (bpf_map_update_elem(&neighbours, &tid, &start, BPF_ANY)) {
+		h->lost_state++;
+		return;
+	}
+	if (!task__define(h, task, REC_TASK_NEIGHBOUR))
+		bpf_map_delete_elem(&neighbours, &tid);
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's types, as far as the hooks look at them.
+ *
+ * Written by hand, never generated from a running kernel: a struct holds only the members that
+ * are read, in any order, and CO-RE finds their places when the hooks are loaded. A type or
+ * member that not every kernel has is asked for with bpf_core_field_exists() before it is read;
+ * where a member changed its name, a flavour (struct x___old) has the other one.
+ *
+ * For x86-64 and arm64.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+
+/* libbpf's helper declarations want these */
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u16 __sum16;
+typedef __u32 __wsum;
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef int pid_t;
+typedef _Bool bool;
+
+#define true  1
+#define false 0
+#define NULL  ((void *)0)
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
+};
+
+enum {
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+#if defined(__TARGET_ARCH_x86)
+
+struct thread_info {
+	unsigned int status;
+	unsigned int cpu;
+};
+
+struct pt_regs {
+	unsigned long bx;
+	unsigned long cx;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+};
+
+#elif defined(__TARGET_ARCH_arm64)
+
+struct thread_info {
+	unsigned long flags;
+	unsigned int cpu;
+	union {
+		struct {
+			unsigned int count;
+		} preempt;
+	};
+};
+
+struct user_pt_regs {
+	__u64 regs[31];
+};
+
+struct pt_regs {
+	struct user_pt_regs user_regs;
+	__u64 orig_x0;
+	int syscallno;
+};
+
+#else
+#error "the hooks know x86-64 and arm64"
+#endif
+
+struct inode {
+	unsigned short i_mode;
+	unsigned long i_ino;
+	unsigned int i_rdev;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int exit_state;
+	int exit_code;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	__u64 start_time;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	struct sched_entity se;
+	const struct cred *cred;
+	char comm[16];
+	struct files_struct *files;
+	struct css_set *cgroups;
+};
+
+/* before 5.14 */
+struct task_struct___state {
+	volatile long state;
+};
+
+/* its vm_file lets a typed pointer look like a slot of the descriptor table: see syscall.bpf.c */
+struct vm_area_struct {
+	struct file *vm_file;
+};
+
+/* 6.2 to 6.14 keep the preemption count in here, later and earlier ones in a variable */
+struct pcpu_hot {
+	int preempt_count;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif /* __VMLINUX_H__ */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who called: the user behind sudo, and the rights to give up for him. */
+#ifndef XPUGAP_LIB_CALLER_H
+#define XPUGAP_LIB_CALLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct caller {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* supplementary groups */
+	size_t ngroups;
+	char *name; /* login name, home directory and shell; NULL where there is no such user */
+	char *home;
+	char *shell;
+	bool sudo; /* not who we are: root, called through sudo */
+};
+
+/*
+ * Who called: the user of SUDO_UID and SUDO_GID with the groups that the system gives him when
+ * we are root and those are set, else ourselves. @as_root: ourselves in any case.
+ * 0 or -errno (printed: SUDO_UID is no number). Release with caller__free().
+ */
+int caller__get(struct caller *c, bool as_root);
+void caller__free(struct caller *c);
+
+/*
+ * Become the caller for good: groups, gid, uid, no capabilities, no way back. Also correct for a
+ * caller that is ourselves: capabilities alone are dropped unless @keep_caps. Safe after fork().
+ * 0 or -errno, nothing printed.
+ */
+int caller__become(const struct caller *c, bool keep_caps);
+
+/* Create files as the caller (fsuid, fsgid) until the next call with NULL. */
+void caller__files_as(const struct caller *c);
+
+#endif

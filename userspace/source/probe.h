@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Probes: what can be asked for with -e. */
+#ifndef XPUGAP_SOURCE_PROBE_H
+#define XPUGAP_SOURCE_PROBE_H
+
+#include <stdbool.h>
+
+#include "bpf/include/events.h"
+
+/* X(name, FAMILY of hooks, on by default, what it records) */
+#define PROBE_TABLE(X)                                                                             \
+	X(task, TASK, true, "processes and threads: created, running which program, ended")        \
+	X(sched, SCHED, true, "context switches and wake-ups")                                     \
+	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
+	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
+
+struct probe {
+	const char *name;
+	enum rec_hook_id hook;
+	bool on; /* by default */
+	const char *what;
+};
+
+extern const struct probe probes[]; /* ends with a NULL name */
+
+const struct probe *probe__find(const char *name);
+
+/*
+ * Is every name in the NULL-terminated @names a probe? 0, or -EINVAL after printing which is not
+ * and what may be meant. NULL names nothing wrong.
+ */
+int probe__check(const char *const *names);
+
+/* Is some probe of @hook among @names (NULL: among the defaults)? */
+bool probe__wants(const char *const *names, enum rec_hook_id hook);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recording: sources, a trace, and the loop between them.
+ *
+ *	caller__get(&caller, false);
+ *	r = recorder__new(&opts);                      loads the hooks; needs rights
+ *	env = recorder__env(r);
+ *	l = launch__new(&(struct launch_opts){.argv = argv, .env = env, .caller = &caller, ...});
+ *	recorder__start(r);                            attaches
+ *	recorder__add(r, launch__pid(l), name);        this tree is recorded
+ *	caller__become(&caller, false);                no rights are needed from here on
+ *	launch__exec(l);
+ *	while (running)
+ *		recorder__poll(r, pidfd);
+ *	recorder__stop(r);
+ *	recorder__finish(r, &stats);
+ *	recorder__free(r);
+ *
+ * Further targets may be added at any time. All calls come from one thread. Functions print what
+ * fails; a hook that cannot be attached is not a failure unless it is required: it is said once,
+ * with the remedy, and stands in the trace.
+ */
+#ifndef XPUGAP_SOURCE_RECORDER_H
+#define XPUGAP_SOURCE_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/include/events.h"
+#include "userspace/lib/caller.h"
+
+struct recorder;
+
+struct recorder_opts {
+	int fd;			     /* where the trace goes; stays the caller's */
+	const char *const *probes;   /* names, NULL-terminated; NULL: the defaults */
+	const char *const *require;  /* probes without which there is no recording */
+	uint64_t memory_bytes;	     /* of all rings together; 0: the default */
+	const struct caller *caller; /* whose processes are recorded; NULL: ours */
+	const char *way;	     /* attach in this way only (tests); NULL: the best there is */
+	int level;		     /* of compression; 0: the default */
+	bool no_priority;	     /* do not run before others (see Documentation: losses) */
+};
+
+struct recorder *recorder__new(const struct recorder_opts *opts);
+
+/* "NAME=value" strings for targets' environments, NULL-terminated; owned by @r. */
+const char *const *recorder__env(const struct recorder *r);
+
+/* Records flow from here on. 0 or -errno. */
+int recorder__start(struct recorder *r);
+
+/* Record the tree of @pid, a process that is ours to see, from now on. 0 or -errno. */
+int recorder__add(struct recorder *r, pid_t pid);
+
+/* Append a record of our own (ROW, META); hdr.time_ns 0 is set to now. 0 or -errno. */
+int recorder__append(struct recorder *r, struct rec *rec);
+int recorder__meta(struct recorder *r, const char *key, const char *value);
+
+/*
+ * One sweep over all sources, then sleep: not at all while records come fast, longer when it is
+ * quiet (at most 100 ms), and not once @wake_fd (or -1) is readable. Returns the number of
+ * records moved, or -errno when the trace takes no more (printed once).
+ */
+int recorder__poll(struct recorder *r, int wake_fd);
+
+/* Detach; calls still open are recorded as such; drain what is there. 0 or -errno. */
+int recorder__stop(struct recorder *r);
+
+struct recorder_stats {
+	uint64_t records;
+	uint64_t bytes; /* of the trace */
+	uint64_t lost;	/* in rings, in state, in marks, and by the file */
+	uint64_t live;	/* tasks of the targets that had not ended */
+};
+void recorder__stats(const struct recorder *r, struct recorder_stats *out);
+
+/* After stop: totals, index, durable. 0 or the first error (printed). */
+int recorder__finish(struct recorder *r);
+
+void recorder__free(struct recorder *r);
+
+#endif
