@@ -7,33 +7,28 @@
 #include "userspace/cmd/help.h"
 #include "userspace/lib/log.h"
 
-/* "--help" before the operands asks for help; after them it belongs to the target. */
-static bool wants_help(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return true;
-	return false;
-}
-
 static int run_command(const struct cmd *cmd, int argc, char **argv)
 {
-	void *values;
 	int first, status;
+	void *values;
 
-	if (wants_help(argc, argv)) {
-		help__command(cmd, stdout);
-		return EXIT_OK;
-	}
 	values = calloc(1, cmd->opts_size + 1);
 	if (!values) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	first = opts__parse(cmd->opts, values, cmd->name, argc, argv);
-	status = first < 0 ? EXIT_USAGE : cmd->run(values, argc - first, argv + first);
+	if (cmd->runs_program)
+		first = opts__parse(cmd->opts, values, cmd->name, argc, argv);
+	else
+		first = opts__parse_mixed(cmd->opts, values, cmd->name, argc, argv);
+	if (first == OPTS_HELP) {
+		help__command(cmd, stdout);
+		status = EXIT_OK;
+	} else if (first < 0) {
+		status = EXIT_USAGE;
+	} else {
+		status = cmd->run(values, argc - first, argv + first);
+	}
 	if (status < 0)
 		status = EXIT_FAILED;
 	opts__free(cmd->opts, values);

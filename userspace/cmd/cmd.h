@@ -18,9 +18,13 @@ struct cmd_example {
 
 struct cmd {
 	const char *name;
-	const char *summary;	 /* one phrase for the list of commands */
-	const char *operands;	 /* after [OPTIONS] in the usage line: "-- CMD [ARG...]" or "" */
-	const char *description; /* paragraphs, separated by an empty line; man page and --help */
+	const char *summary;  /* one phrase for the list of commands */
+	const char *operands; /* after [OPTIONS] in the usage line: "-- CMD [ARG...]" or "" */
+	/* the operands are a program and its arguments: the first of them ends our options */
+	bool runs_program;
+	/* for man page and --help: paragraphs separated by an empty line; no need to wrap them,
+	 * but a line that begins with a space stays as it is */
+	const char *description;
 	const struct opt *opts;
 	size_t opts_size; /* of the struct that the rows fill */
 	const struct cmd_example *examples;

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "userspace/lib/log.h"
+#include "userspace/lib/wrap.h"
 
-#define NEAREST_MAX 64
+#define NEAREST_MAX	64
+#define OPT_HELP_COLUMN 28 /* where the explanations stand */
 
 struct unit {
 	const char *name;
@@ -384,18 +386,31 @@ static int parse_short(const struct opt *rows, void *values, const char *what, i
 	return 1;
 }
 
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1];
+}
+
+/* argv[0] is an option; returns how many words it took, or -EINVAL. */
+static int parse_option(const struct opt *rows, void *values, const char *what, int left,
+			char **argv)
+{
+	if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
+		return OPTS_HELP;
+	if (argv[0][1] == '-')
+		return parse_long(rows, values, what, left, argv);
+	return parse_short(rows, values, what, left, argv);
+}
+
 int opts__parse(const struct opt *rows, void *values, const char *what, int argc, char **argv)
 {
 	int i = 1, used;
 
 	opts__defaults(rows, values);
-	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+	while (i < argc && is_option(argv[i])) {
 		if (strcmp(argv[i], "--") == 0)
 			return i + 1;
-		if (argv[i][1] == '-')
-			used = parse_long(rows, values, what, argc - i, argv + i);
-		else
-			used = parse_short(rows, values, what, argc - i, argv + i);
+		used = parse_option(rows, values, what, argc - i, argv + i);
 		if (used < 0)
 			return used;
 		i += used;
@@ -403,51 +418,73 @@ int opts__parse(const struct opt *rows, void *values, const char *what, int argc
 	return i;
 }
 
-/* Print @text in lines of at most 80 - @indent columns. */
-static void wrap(FILE *out, int indent, const char *text)
+int opts__parse_mixed(const struct opt *rows, void *values, const char *what, int argc, char **argv)
 {
-	int column = indent, len;
+	int i = 1, n = 0, used = 1;
+	char **operands;
 
-	while (*text) {
-		len = (int)strcspn(text, " ");
-		if (column > indent && column + 1 + len > 80) {
-			fprintf(out, "\n%*s", indent, "");
-			column = indent;
-		}
-		if (column > indent)
-			fputc(' ', out);
-		fprintf(out, "%.*s", len, text);
-		column += len + (column > indent);
-		text += len;
-		text += strspn(text, " ");
+	operands = calloc((size_t)argc + 1, sizeof(*operands));
+	if (!operands) {
+		log_error("%s: out of memory", what);
+		return -ENOMEM;
 	}
-	fputc('\n', out);
+	opts__defaults(rows, values);
+	for (; i < argc && used > 0; i += used) {
+		if (!is_option(argv[i])) {
+			operands[n++] = argv[i];
+			used = 1;
+		} else if (strcmp(argv[i], "--") == 0) {
+			for (i++; i < argc; i++)
+				operands[n++] = argv[i];
+			used = 1;
+		} else {
+			used = parse_option(rows, values, what, argc - i, argv + i);
+		}
+	}
+	memcpy(argv + argc - n, operands, (size_t)n * sizeof(*operands));
+	free(operands);
+	return used < 0 ? used : argc - n;
+}
+
+/* Print the phrase of an option with its choices and its default. */
+static void print_phrase(const struct opt *o, FILE *out)
+{
+	size_t i;
+
+	fputs(o->help, out);
+	for (i = 0; o->type == OPT_CHOICE && o->choices[i]; i++)
+		fprintf(out, "%s%s", i ? ", " : ": ", o->choices[i]);
+	if (o->def && o->type != OPT_FLAG)
+		fprintf(out, " (default %s)", o->def);
+}
+
+static void print_row(const struct opt *o, FILE *out)
+{
+	char *phrase = NULL;
+	size_t size;
+	FILE *mem;
+	int n;
+
+	n = fprintf(out, o->letter ? "  -%c, " : "      ", o->letter);
+	n += fprintf(out, "--%s", o->name);
+	if (o->type != OPT_FLAG)
+		n += fprintf(out, " %s", o->arg);
+	mem = open_memstream(&phrase, &size);
+	if (!mem)
+		return;
+	print_phrase(o, mem);
+	if (fclose(mem) == 0) {
+		if (n > OPT_HELP_COLUMN - 2)
+			fprintf(out, "\n%*s", OPT_HELP_COLUMN, "");
+		else
+			fprintf(out, "%*s", OPT_HELP_COLUMN - n, "");
+		wrap__words(out, OPT_HELP_COLUMN, phrase);
+	}
+	free(phrase);
 }
 
 void opts__help(const struct opt *rows, FILE *out)
 {
-	char left[64], help[512];
-	const char *sep;
-	int n, i;
-
-	for (; rows && rows->name; rows++) {
-		n = snprintf(left, sizeof(left), rows->letter ? "-%c, " : "    ", rows->letter);
-		snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", rows->name,
-			 rows->type == OPT_FLAG ? "" : " ",
-			 rows->type == OPT_FLAG ? "" : rows->arg);
-		n = snprintf(help, sizeof(help), "%s", rows->help);
-		if (rows->type == OPT_CHOICE) {
-			sep = ": ";
-			for (i = 0; rows->choices[i]; i++, sep = ", ")
-				n += snprintf(help + n, sizeof(help) - (size_t)n, "%s%s", sep,
-					      rows->choices[i]);
-		}
-		if (rows->def && rows->type != OPT_FLAG)
-			snprintf(help + n, sizeof(help) - (size_t)n, " (default %s)", rows->def);
-		if (strlen(left) > 24)
-			fprintf(out, "  %s\n%*s", left, 28, "");
-		else
-			fprintf(out, "  %-26s", left);
-		wrap(out, 28, help);
-	}
+	for (; rows && rows->name; rows++)
+		print_row(rows, out);
 }

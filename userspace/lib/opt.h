@@ -10,6 +10,7 @@
 #ifndef XPUGAP_LIB_OPT_H
 #define XPUGAP_LIB_OPT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,10 +60,18 @@ struct opt {
 /*
  * Parse argv[1..argc) into @values by @rows; @what names the command in messages.
  * Returns the index in argv of the first operand (options and operands may not be mixed after
- * it), or -EINVAL after printing what is wrong, with the nearest known name suggested.
- * Defaults are stored first. Release with opts__free().
+ * it), OPTS_HELP at "--help" or "-h", or -EINVAL after printing what is wrong, with the nearest
+ * known name suggested. Defaults are stored first. Release with opts__free().
  */
+#define OPTS_HELP (-ECANCELED)
 int opts__parse(const struct opt *rows, void *values, const char *what, int argc, char **argv);
+
+/*
+ * The same where options may also follow operands ("report DIR --json"): @argv is reordered so
+ * that the operands stand at its end, in their order. Only "--" ends the options.
+ */
+int opts__parse_mixed(const struct opt *rows, void *values, const char *what, int argc,
+		      char **argv);
 
 /* Set one option by name, as if typed; -EINVAL (printed) when it cannot be. */
 int opts__set(const struct opt *rows, void *values, const char *what, const char *name,
