@@ -35,7 +35,8 @@ extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
 #endif
 
-#define IN_INTERRUPT(count) (((count) & (HARDIRQ_MASK | NMI_MASK | SOFTIRQ_BIT)) ? REC_SCHED_IRQ : 0)
+#define IN_INTERRUPT(count)                                                                        \
+	(((count) & (HARDIRQ_MASK | NMI_MASK | SOFTIRQ_BIT)) ? REC_SCHED_IRQ : 0)
 
 /* One bit as sched_switch prints it; a preempted task counts as running. */
 static __always_inline __u32 report_state(struct task_struct *prev, __u32 state, bool preempt)

@@ -37,9 +37,9 @@ typedef __s64 s64;
 typedef int pid_t;
 typedef _Bool bool;
 
-#define true  1
+#define true 1
 #define false 0
-#define NULL  ((void *)0)
+#define NULL ((void *)0)
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,

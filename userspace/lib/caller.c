@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/lib/caller.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include "userspace/lib/log.h"
+#include "userspace/lib/opt.h"
+
+/* 1: @name holds an id; 0: it is not set; -EINVAL (printed): it holds something else */
+static int id_from_env(const char *name, unsigned int *id)
+{
+	const char *text = getenv(name);
+	uint64_t v;
+
+	if (!text)
+		return 0;
+	if (opt__parse_u64(text, &v) || v >= UINT_MAX) {
+		log_error("'%s=%s' is no user or group id", name, text);
+		return -EINVAL;
+	}
+	*id = v;
+	return 1;
+}
+
+static int own_groups(struct caller *c)
+{
+	int n = getgroups(0, NULL);
+
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	c->groups = calloc(n, sizeof(*c->groups));
+	if (!c->groups)
+		return -ENOMEM;
+	n = getgroups(n, c->groups);
+	if (n < 0)
+		return -errno;
+	c->ngroups = n;
+	return 0;
+}
+
+static int groups_of(struct caller *c)
+{
+	int n = 0;
+
+	if (!c->name) { /* no such user in the system: the group that sudo names, no others */
+		c->groups = malloc(sizeof(*c->groups));
+		if (!c->groups)
+			return -ENOMEM;
+		c->groups[0] = c->gid;
+		c->ngroups = 1;
+		return 0;
+	}
+	getgrouplist(c->name, c->gid, NULL, &n);
+	c->groups = calloc(n ? n : 1, sizeof(*c->groups));
+	if (!c->groups)
+		return -ENOMEM;
+	if (getgrouplist(c->name, c->gid, c->groups, &n) < 0)
+		return -EIO;
+	c->ngroups = n;
+	return 0;
+}
+
+static int look_up(struct caller *c)
+{
+	struct passwd *pw = getpwuid(c->uid);
+
+	if (!pw)
+		return 0;
+	c->name = strdup(pw->pw_name);
+	c->home = strdup(pw->pw_dir);
+	c->shell = strdup(pw->pw_shell);
+	return c->name && c->home && c->shell ? 0 : -ENOMEM;
+}
+
+int caller__get(struct caller *c, bool as_root)
+{
+	unsigned int uid = 0, gid = 0;
+	int err = 0, has_uid = 0, has_gid = 0;
+
+	*c = (struct caller){.uid = geteuid(), .gid = getegid()};
+	if (!as_root && c->uid == 0) {
+		has_uid = id_from_env("SUDO_UID", &uid);
+		has_gid = id_from_env("SUDO_GID", &gid);
+		if (has_uid < 0 || has_gid < 0)
+			return -EINVAL;
+	}
+	c->sudo = has_uid && has_gid && uid != 0;
+	if (c->sudo) {
+		c->uid = uid;
+		c->gid = gid;
+	}
+	err = look_up(c);
+	if (!err)
+		err = c->sudo ? groups_of(c) : own_groups(c);
+	if (err) {
+		log_error("cannot find out who user %u is: %s", c->uid, log__err(err));
+		caller__free(c);
+	}
+	return err;
+}
+
+void caller__free(struct caller *c)
+{
+	free(c->groups);
+	free(c->name);
+	free(c->home);
+	free(c->shell);
+	*c = (struct caller){0};
+}
+
+static int drop_caps(void)
+{
+	cap_t none = cap_init();
+	int err = 0;
+
+	if (!none)
+		return -ENOMEM;
+	if (cap_set_proc(none) < 0)
+		err = -errno;
+	cap_free(none);
+	if (!err && cap_reset_ambient() < 0 && errno != EINVAL)
+		err = -errno;
+	return err;
+}
+
+int caller__become(const struct caller *c, bool keep_caps)
+{
+	if (c->sudo) {
+		if (setgroups(c->ngroups, c->groups) < 0 || setresgid(c->gid, c->gid, c->gid) < 0 ||
+		    setresuid(c->uid, c->uid, c->uid) < 0)
+			return -errno;
+		return drop_caps();
+	}
+	return keep_caps ? 0 : drop_caps();
+}
+
+void caller__files_as(const struct caller *c)
+{
+	/* the gid first: without root's uid it could not be changed */
+	if (c) {
+		setfsgid(c->gid);
+		setfsuid(c->uid);
+	} else {
+		setfsuid(geteuid());
+		setfsgid(getegid());
+	}
+}
