@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define PRECISION 22 /* bits of a filter tap's fraction */
+#define HALF	  (1 << (PRECISION - 1))
 
 static const double area_min = 0.08, area_max = 1.0;
 static const double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;
@@ -51,12 +56,16 @@ struct taps {
 	size_t room;
 };
 
+typedef void (*resize_fn)(const struct resizer *r, const struct crop *c, const uint8_t *rgbx,
+			  size_t stride);
+
 struct resizer {
 	uint32_t side;
+	resize_fn resize; /* the best that this processor can do */
 	struct taps across, down;
-	uint8_t *rows; /* resized across: a plane for each colour, input rows high */
+	uint8_t *rows; /* resized across: as many as the crop has, and one */
 	size_t size;
-	uint8_t *planes;
+	uint8_t *pixels;
 };
 
 static double triangle(double x)
@@ -109,6 +118,158 @@ static int compute_taps(struct taps *t, uint32_t in, uint32_t side)
 	return 0;
 }
 
+/* ---- plain C ---- */
+
+/* Rounded taps may add up to a little more than one, hence the clipping. */
+static uint8_t round_sum(int32_t sum)
+{
+	sum >>= PRECISION;
+	return (uint8_t)(sum > 255 ? 255 : sum);
+}
+
+static void resize_row(const struct taps *t, uint32_t n, bool flip, const uint8_t *in, uint8_t *out)
+{
+	const int32_t *taps = t->taps;
+	uint32_t i, j, c;
+	const uint8_t *p;
+	int32_t sum[4];
+	uint8_t *to;
+
+	for (i = 0; i < n; i++, taps += t->width) {
+		p = in + (size_t)t->first[i] * 4;
+		to = out + (size_t)(flip ? n - 1 - i : i) * 4;
+		for (c = 0; c < 4; c++)
+			sum[c] = HALF;
+		for (j = 0; j < t->n[i]; j++, p += 4)
+			for (c = 0; c < 4; c++)
+				sum[c] += p[c] * taps[j];
+		for (c = 0; c < 4; c++)
+			to[c] = round_sum(sum[c]);
+	}
+}
+
+static void sum_rows(const int32_t *taps, uint32_t ntaps, const uint8_t *in, uint8_t *out,
+		     uint32_t n)
+{
+	uint32_t x, j;
+	int32_t sum;
+
+	for (x = 0; x < n; x++) {
+		sum = HALF;
+		for (j = 0; j < ntaps; j++)
+			sum += in[(size_t)j * n + x] * taps[j];
+		out[x] = round_sum(sum);
+	}
+}
+
+static void resize_plain(const struct resizer *r, const struct crop *c, const uint8_t *rgbx,
+			 size_t stride)
+{
+	size_t row = (size_t)r->side * 4;
+	uint32_t y;
+
+	for (y = 0; y < c->h; y++)
+		resize_row(&r->across, r->side, c->flip, rgbx + y * stride, r->rows + y * row);
+	for (y = 0; y < r->side; y++)
+		sum_rows(r->down.taps + (size_t)y * r->down.width, r->down.n[y],
+			 r->rows + r->down.first[y] * row, r->pixels + y * row, r->side * 4);
+}
+
+/* ---- AVX2: the same sums, eight at once ---- */
+
+#ifdef __x86_64__
+
+#define avx2 __attribute__((target("avx2")))
+
+/* The low 8 bytes are the sums' rounded values. */
+avx2 static inline __m128i round_sums(__m256i sum)
+{
+	__m256i v = _mm256_srai_epi32(sum, PRECISION);
+	__m128i words = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+
+	return _mm_packus_epi16(words, words);
+}
+
+/* Two rows of @n pixels, @out and the row behind it, from two rows, @stride apart. */
+avx2 static void resize_rows_avx2(const struct taps *t, uint32_t n, bool flip, const uint8_t *in,
+				  size_t stride, uint8_t *out)
+{
+	const int32_t *taps = t->taps;
+	const uint8_t *p;
+	uint32_t i, j, to;
+	__m256i sum;
+	__m128i v;
+
+	for (i = 0; i < n; i++, taps += t->width) {
+		p = in + (size_t)t->first[i] * 4;
+		sum = _mm256_set1_epi32(HALF);
+		for (j = 0; j < t->n[i]; j++, p += 4) {
+			v = _mm_unpacklo_epi32(_mm_loadu_si32(p), _mm_loadu_si32(p + stride));
+			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(v),
+								       _mm256_set1_epi32(taps[j])));
+		}
+		v = round_sums(sum);
+		to = flip ? n - 1 - i : i;
+		_mm_storeu_si32(out + (size_t)to * 4, v);
+		_mm_storeu_si32(out + ((size_t)to + n) * 4, _mm_srli_si128(v, 4));
+	}
+}
+
+avx2 static void sum_rows_avx2(const int32_t *taps, uint32_t ntaps, const uint8_t *in, uint8_t *out,
+			       uint32_t n)
+{
+	uint32_t x, j;
+	__m256i sum;
+	__m128i v;
+
+	for (x = 0; x + 8 <= n; x += 8) {
+		sum = _mm256_set1_epi32(HALF);
+		for (j = 0; j < ntaps; j++) {
+			v = _mm_loadu_si64(in + (size_t)j * n + x);
+			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(v),
+								       _mm256_set1_epi32(taps[j])));
+		}
+		_mm_storeu_si64(out + x, round_sums(sum));
+	}
+	if (x < n) { /* the last pixel of an odd number */
+		sum = _mm256_set1_epi32(HALF);
+		for (j = 0; j < ntaps; j++) {
+			v = _mm_loadu_si32(in + (size_t)j * n + x);
+			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(v),
+								       _mm256_set1_epi32(taps[j])));
+		}
+		_mm_storeu_si32(out + x, round_sums(sum));
+	}
+}
+
+avx2 static void resize_avx2(const struct resizer *r, const struct crop *c, const uint8_t *rgbx,
+			     size_t stride)
+{
+	size_t row = (size_t)r->side * 4;
+	uint32_t y;
+
+	for (y = 0; y + 1 < c->h; y += 2)
+		resize_rows_avx2(&r->across, r->side, c->flip, rgbx + y * stride, stride,
+				 r->rows + y * row);
+	if (y < c->h) /* the last one twice: there is room behind it */
+		resize_rows_avx2(&r->across, r->side, c->flip, rgbx + y * stride, 0,
+				 r->rows + y * row);
+	for (y = 0; y < r->side; y++)
+		sum_rows_avx2(r->down.taps + (size_t)y * r->down.width, r->down.n[y],
+			      r->rows + r->down.first[y] * row, r->pixels + y * row, r->side * 4);
+}
+
+#endif
+
+static resize_fn choose_resize(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		return resize_avx2;
+#endif
+	return resize_plain;
+}
+
 struct resizer *resizer__new(uint32_t side)
 {
 	struct resizer *r = calloc(1, sizeof(*r));
@@ -116,110 +277,43 @@ struct resizer *resizer__new(uint32_t side)
 	if (!r)
 		return NULL;
 	r->side = side;
+	r->resize = choose_resize();
 	r->across.first = calloc(side, sizeof(uint32_t));
 	r->across.n = calloc(side, sizeof(uint32_t));
 	r->down.first = calloc(side, sizeof(uint32_t));
 	r->down.n = calloc(side, sizeof(uint32_t));
-	r->planes = malloc((size_t)side * side * 3);
-	if (r->across.first && r->across.n && r->down.first && r->down.n && r->planes)
+	r->pixels = malloc((size_t)side * side * 4);
+	if (r->across.first && r->across.n && r->down.first && r->down.n && r->pixels)
 		return r;
 	resizer__free(r);
 	errno = ENOMEM;
 	return NULL;
 }
 
-/* GCC's vectors: the four bytes of a pixel become four sums at once on any machine. */
-typedef int32_t v4i __attribute__((vector_size(16)));
-typedef uint8_t v4b __attribute__((vector_size(4)));
-
-static v4i load_pixel(const uint8_t *p)
+void resizer__use_plain(struct resizer *r)
 {
-	v4b b;
-
-	memcpy(&b, p, sizeof(b));
-	return __builtin_convertvector(b, v4i);
-}
-
-/*
- * One row of @n outputs to three planes, @plane bytes apart. Rounded taps may add up to a little
- * more than one, hence the clipping.
- */
-static void resize_row(const struct taps *t, uint32_t n, bool flip, const uint8_t *rgbx,
-		       uint8_t *out, size_t plane)
-{
-	const v4i half = {1 << (PRECISION - 1), 1 << (PRECISION - 1), 1 << (PRECISION - 1), 0};
-	const v4i most = {255, 255, 255, 255};
-	const int32_t *taps;
-	const uint8_t *p;
-	uint32_t i, j, to;
-	v4i sum, over;
-
-	for (i = 0; i < n; i++) {
-		taps = t->taps + (size_t)i * t->width;
-		p = rgbx + (size_t)t->first[i] * 4;
-		sum = half;
-		for (j = 0; j < t->n[i]; j++, p += 4)
-			sum += load_pixel(p) * taps[j];
-		sum >>= PRECISION;
-		over = sum > most;
-		sum = (sum & ~over) | (most & over);
-		to = flip ? n - 1 - i : i;
-		out[to] = (uint8_t)sum[0];
-		out[to + plane] = (uint8_t)sum[1];
-		out[to + 2 * plane] = (uint8_t)sum[2];
-	}
-}
-
-/* One row of @n outputs as the weighted sum of the rows from @in on. */
-static void sum_rows(const int32_t *taps, uint32_t ntaps, const uint8_t *restrict in,
-		     uint8_t *restrict out, uint32_t n)
-{
-	int32_t sum[64];
-	uint32_t i, j, x, len;
-
-	for (x = 0; x < n; x += len) {
-		len = n - x < 64 ? n - x : 64;
-		for (i = 0; i < len; i++)
-			sum[i] = 1 << (PRECISION - 1);
-		for (j = 0; j < ntaps; j++)
-			for (i = 0; i < len; i++)
-				sum[i] += in[(size_t)j * n + x + i] * taps[j];
-		for (i = 0; i < len; i++) {
-			sum[i] >>= PRECISION;
-			out[x + i] = (uint8_t)(sum[i] > 255 ? 255 : sum[i]);
-		}
-	}
+	r->resize = resize_plain;
 }
 
 const uint8_t *resizer__run(struct resizer *r, const struct crop *c, const uint8_t *rgbx,
 			    size_t stride)
 {
-	uint32_t side = r->side, y, colour;
-	size_t plane = (size_t)side * c->h;
-	const uint8_t *in;
+	size_t size = (size_t)r->side * (c->h + 1) * 4;
 	uint8_t *rows;
 
-	if (plane * 3 > r->size) {
-		rows = realloc(r->rows, plane * 3);
+	if (size > r->size) {
+		rows = realloc(r->rows, size);
 		if (!rows)
 			return NULL;
 		r->rows = rows;
-		r->size = plane * 3;
+		r->size = size;
 	}
-	if (compute_taps(&r->across, c->w, side) || compute_taps(&r->down, c->h, side)) {
+	if (compute_taps(&r->across, c->w, r->side) || compute_taps(&r->down, c->h, r->side)) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	for (y = 0; y < c->h; y++)
-		resize_row(&r->across, side, c->flip, rgbx + y * stride, r->rows + (size_t)y * side,
-			   plane);
-	for (colour = 0; colour < 3; colour++)
-		for (y = 0; y < side; y++) {
-			in = r->rows + colour * plane + (size_t)r->down.first[y] * side;
-			sum_rows(r->down.taps + (size_t)y * r->down.width, r->down.n[y], in,
-				 r->planes + ((size_t)colour * side + y) * side, side);
-		}
-	return r->planes;
+	r->resize(r, c, rgbx, stride);
+	return r->pixels;
 }
 
 void resizer__free(struct resizer *r)
@@ -233,25 +327,38 @@ void resizer__free(struct resizer *r)
 	free(r->down.n);
 	free(r->down.taps);
 	free(r->rows);
-	free(r->planes);
+	free(r->pixels);
 	free(r);
 }
 
-static const float mean[3] = {0.485F, 0.456F, 0.406F};
-static const float deviation[3] = {0.229F, 0.224F, 0.225F};
-
-void normalise(float *out, const uint8_t *planes, size_t n, enum loader_layout layout)
+void normaliser__init(struct normaliser *n)
 {
-	const uint8_t *in;
-	size_t c, i;
+	static const float mean[3] = {0.485F, 0.456F, 0.406F};
+	static const float deviation[3] = {0.229F, 0.224F, 0.225F};
+	int c, v;
 
-	for (c = 0; c < 3; c++) {
-		in = planes + c * n;
-		if (layout == LOADER_NCHW)
-			for (i = 0; i < n; i++)
-				out[c * n + i] = ((float)in[i] / 255.0F - mean[c]) / deviation[c];
-		else
-			for (i = 0; i < n; i++)
-				out[i * 3 + c] = ((float)in[i] / 255.0F - mean[c]) / deviation[c];
+	for (c = 0; c < 3; c++)
+		for (v = 0; v < 256; v++)
+			n->value[c][v] = ((float)v / 255.0F - mean[c]) / deviation[c];
+}
+
+void normaliser__run(const struct normaliser *t, float *out, const uint8_t *rgbx, size_t n,
+		     enum loader_layout layout)
+{
+	float *red = out, *green = out + n, *blue = out + 2 * n;
+	size_t i;
+
+	if (layout == LOADER_NCHW) {
+		for (i = 0; i < n; i++, rgbx += 4) {
+			red[i] = t->value[0][rgbx[0]];
+			green[i] = t->value[1][rgbx[1]];
+			blue[i] = t->value[2][rgbx[2]];
+		}
+	} else {
+		for (i = 0; i < n; i++, rgbx += 4, out += 3) {
+			out[0] = t->value[0][rgbx[0]];
+			out[1] = t->value[1][rgbx[1]];
+			out[2] = t->value[2][rgbx[2]];
+		}
 	}
 }

@@ -26,22 +26,32 @@ void crop__choose(struct crop *c, struct rng *rng, uint32_t width, uint32_t heig
 struct resizer; /* filter taps and scratch memory of one thread */
 
 struct resizer *resizer__new(uint32_t side); /* NULL with errno */
+/* Do without the processor's special instructions: the same result, more slowly. */
+void resizer__use_plain(struct resizer *r);
 
 /*
  * Resize @c->w x @c->h pixels (4 bytes each, rows @stride bytes apart) to side x side and flip.
  * The result is Pillow's Image.resize(BILINEAR) to the bit: a triangle as wide as the reduction,
- * taps rounded to 22 bits, rows first, 8 bits between. It is valid until the next call: planes of
- * red, green and blue, side x side bytes each. NULL with errno.
+ * taps rounded to 22 bits, rows first, 8 bits between. It has 4 bytes for each pixel, too, no
+ * padding, and is valid until the next call. NULL with errno.
  */
 const uint8_t *resizer__run(struct resizer *r, const struct crop *c, const uint8_t *rgbx,
 			    size_t stride);
 void resizer__free(struct resizer *r);
 
+/* Floats of the 256 values of each colour. */
+struct normaliser {
+	float value[3][256];
+};
+
 /*
- * @n pixels in planes of bytes to floats: (v / 255 - mean) / deviation with ImageNet's means
- * (0.485, 0.456, 0.406) and deviations (0.229, 0.224, 0.225), rounded at each step as PyTorch
- * does.
+ * (v / 255 - mean) / deviation with ImageNet's means (0.485, 0.456, 0.406) and deviations (0.229,
+ * 0.224, 0.225), rounded at each step as PyTorch does.
  */
-void normalise(float *out, const uint8_t *planes, size_t n, enum loader_layout layout);
+void normaliser__init(struct normaliser *t);
+
+/* @n pixels of 4 bytes to floats; @n is the size of a plane in @layout. */
+void normaliser__run(const struct normaliser *t, float *out, const uint8_t *rgbx, size_t n,
+		     enum loader_layout layout);
 
 #endif

@@ -18,6 +18,7 @@
 struct worker_tools {
 	struct jpeg_decoder *decoder;
 	struct resizer *resizer;
+	struct normaliser normaliser;
 	uint8_t *file;
 	size_t room;
 };
@@ -28,6 +29,7 @@ struct worker_tools *worker_tools__new(const struct loader *l)
 
 	if (!t)
 		return NULL;
+	normaliser__init(&t->normaliser);
 	t->decoder = jpeg_decoder__new();
 	t->resizer = resizer__new(l->opts.side);
 	if (t->decoder && t->resizer)
@@ -149,7 +151,7 @@ static int load(struct loader *l, struct worker_tools *t, struct sample *s)
 	struct loader_totals *total = &l->shared->totals;
 	uint64_t since = xpugap_now(), slot = s->batch % l->nslots;
 	size_t pixels = (size_t)l->opts.side * l->opts.side, stride, to;
-	const uint8_t *rgbx, *planes;
+	const uint8_t *rgbx;
 	struct crop crop;
 	ssize_t len;
 	int err;
@@ -165,13 +167,13 @@ static int load(struct loader *l, struct worker_tools *t, struct sample *s)
 	if (err)
 		return err;
 	xpugap_range_begin("augment");
-	planes = resizer__run(t->resizer, &crop, rgbx, stride);
+	rgbx = resizer__run(t->resizer, &crop, rgbx, stride);
 	end_stage("augment", &since, &total->augment_ns);
-	if (!planes)
+	if (!rgbx)
 		return -errno;
 	xpugap_range_begin("collate");
 	to = slot * l->opts.batch + s->place;
-	normalise(l->images + to * pixels * 3, planes, pixels, l->opts.layout);
+	normaliser__run(&t->normaliser, l->images + to * pixels * 3, rgbx, pixels, l->opts.layout);
 	l->labels[to] = s->file->label;
 	end_stage("collate", &since, &total->collate_ns);
 	atomic_fetch_add_explicit(&total->images, 1, memory_order_relaxed);
