@@ -39,6 +39,7 @@ say = @printf '  %-8s%s\n'
 endif
 
 VERSION := 0.1.0
+RELEASED := November 30, 2026
 PACKAGES := libbpf libelf libzstd libcap jansson libjpeg
 
 GOALS_WITHOUT_BUILD := help clean uninstall
@@ -53,6 +54,7 @@ ARCH := $(shell uname -m)
 BPF_ARCH := $(subst aarch64,arm64,$(subst x86_64,x86,$(ARCH)))
 
 CPPFLAGS += -I. -I$(O)/gen -D_GNU_SOURCE -DXPUGAP_VERSION='"$(VERSION)"' \
+	    -DXPUGAP_RELEASED='"$(RELEASED)"' \
 	    $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 CFLAGS_BASE := -std=gnu11 -g -fno-common -pthread -Wall -Wextra -Wno-unused-parameter \
 	       -Wno-missing-field-initializers -Wmissing-prototypes -Wstrict-prototypes \

@@ -64,11 +64,11 @@ lint-$(CPPCHECK): | $(SKELETONS)
 	@mkdir -p $(O)/lint/cppcheck
 	$(Q)$(CPPCHECK) --quiet --error-exitcode=1 --cppcheck-build-dir=$(O)/lint/cppcheck \
 		--std=c11 --enable=warning,portability --inline-suppr -D_GNU_SOURCE \
-		-DXPUGAP_VERSION='""' --suppressions-list=.cppcheck -I. $(LINT_C)
+		-DXPUGAP_VERSION='""' -DXPUGAP_RELEASED='""' --suppressions-list=.cppcheck -I. $(LINT_C)
 lint-$(SHELLCHECK):
 	$(Q)$(SHELLCHECK) $(LINT_SHELL)
 lint-$(MANDOC): docs
-	$(Q)find Documentation/man $(O)/man -name '*.[1-8]' | xargs -r $(MANDOC) -Tlint -Wwarning
+	$(Q)find $(wildcard Documentation/man) $(O)/man -name '*.[1-8]' | xargs -r $(MANDOC) -Tlint -Wwarning
 
 $(O)/lint/%.tidy: %.c .clang-tidy $(O)/stamp/cc | $(SKELETONS)
 	$(say) TIDY $<

@@ -11,4 +11,10 @@ void help__command(const struct cmd *cmd, FILE *out);
 /* Say that @name is no command and which one may be meant. */
 void help__unknown(const char *name);
 
+/* The manual page, in mdoc(7), of @cmd, or of the whole program where it is NULL. */
+void help__man(const struct cmd *cmd, FILE *out);
+
+/* Programmable completion for bash. */
+void help__completion_bash(FILE *out);
+
 #endif

@@ -39,7 +39,8 @@ enum opt_complete {
 	OPT_COMPLETE_DIR,
 	OPT_COMPLETE_WORKLOAD,
 	OPT_COMPLETE_DEVICE,
-	OPT_COMPLETE_COMMAND,
+	OPT_COMPLETE_COMMAND,	     /* a program and its arguments */
+	OPT_COMPLETE_XPUGAP_COMMAND, /* record, report, ... */
 };
 
 struct opt {
