@@ -250,6 +250,7 @@ enum rec_lost_why {
 	REC_LOST_STATE = 2, /* no memory for the state of a task */
 	REC_LOST_MARK = 3,  /* no room in a program's mark ring */
 	REC_LOST_WRITE = 4, /* the trace file took no more */
+	REC_LOST_BAD = 5,   /* bytes that cannot be a record, in a program's mark ring */
 };
 
 enum rec_hook_state {

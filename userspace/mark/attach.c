@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * All that happens rarely: a process meets its recorder, a thread gets a ring and gives it back,
+ * a process forks, a ring is full.
+ */
+#include "userspace/mark/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY_NS (1000 * 1000) /* after a failed attempt to attach */
+#define PROBE_NS                                                                                   \
+	(1000 * 1000 * 1000)	   /* between looks whether the recorder of a full ring lives      \
+				    */
+#define LOCK_NS (20 * 1000 * 1000) /* to wait for another thread that attaches */
+
+struct region {
+	struct mark_region *shm;
+	struct mark_thread *threads;
+	size_t bytes;
+	uint32_t slots;
+};
+
+/* Wiped by a fork: the child is then a process that has not attached. */
+struct process {
+	uint32_t lock;
+	uint32_t nregions;
+	uint32_t free; /* rings that no thread holds */
+	uint32_t devices_sent;
+	uint64_t early; /* marks lost while there was no region */
+	uint64_t retry_ns;
+	uint64_t probed_ns;
+	uint64_t corr;
+	struct region region[MARK_REGIONS_MAX];
+	uint64_t seen[MARK_SEEN];
+};
+
+enum mark_state mark_state = MARK_TRY;
+int64_t mark_time_offset;
+uint64_t *mark_seen;
+__thread struct mark_tls mark_tls __attribute__((tls_model("initial-exec")));
+
+static struct process *process;
+static struct mark_where where;
+static pthread_key_t thread_key;
+static uint32_t once; /* 1: the key and the fork handler are there */
+
+/* Copies that survive a fork, for on_fork_child() only. */
+static struct region mapped[MARK_REGIONS_MAX];
+static uint32_t nmapped;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+bool mark__lock(void)
+{
+	uint64_t until = 0;
+
+	for (unsigned int i = 1; __atomic_exchange_n(&process->lock, 1, __ATOMIC_ACQUIRE); i++) {
+		sched_yield();
+		if (i % 64)
+			continue;
+		if (!until)
+			until = now_ns() + LOCK_NS;
+		else if (now_ns() > until)
+			return false;
+	}
+	return true;
+}
+
+void mark__unlock(void)
+{
+	__atomic_store_n(&process->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* A mark that finds no ring to count itself in. */
+static void count_lost(void)
+{
+	struct process *p = process;
+
+	if (!p)
+		return;
+	if (__atomic_load_n(&p->nregions, __ATOMIC_ACQUIRE))
+		__atomic_fetch_add(&p->region[0].shm->lost, 1, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(&p->early, 1, __ATOMIC_RELAXED);
+}
+
+void mark__nested(void)
+{
+	if (mark__state() != MARK_OFF)
+		count_lost();
+}
+
+/*
+ * A signal handler that interrupted a mark may fork; when it returns in the child, the mark goes
+ * on into memory that the child does not have. Give it some.
+ */
+static void on_fork_child(void)
+{
+	for (uint32_t i = 0; i < nmapped; i++) {
+		const struct region *r = &mapped[i];
+
+		if (mark_tls.busy)
+			mmap(r->shm, r->bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		else
+			munmap(r->threads, r->slots * sizeof(*r->threads));
+	}
+	nmapped = 0;
+	mark_tls.thread = NULL;
+	pthread_setspecific(thread_key, NULL);
+	if (process->nregions) /* a kernel that knows no MADV_WIPEONFORK */
+		memset(process, 0, sizeof(*process));
+}
+
+static void release_thread(void *arg)
+{
+	struct mark_thread *t = arg;
+
+	mark_tls.thread = NULL;
+	if (!t->ring)
+		return;
+	__atomic_store_n(&t->held, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&process->free, 1, __ATOMIC_RELAXED);
+}
+
+/* Memory that a fork wipes; on a kernel that cannot, on_fork_child() must do. */
+static void *wiped_memory(size_t bytes)
+{
+	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m == MAP_FAILED)
+		return NULL;
+	madvise(m, bytes, MADV_WIPEONFORK);
+	return m;
+}
+
+static bool make_process(void)
+{
+	struct process *mine, *theirs = NULL;
+
+	if (__atomic_load_n(&process, __ATOMIC_ACQUIRE))
+		return true;
+	mine = wiped_memory(sizeof(*mine));
+	if (!mine)
+		return false;
+	if (!__atomic_compare_exchange_n(&process, &theirs, mine, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		munmap(mine, sizeof(*mine));
+		return true;
+	}
+	return true;
+}
+
+static bool make_once(void)
+{
+	if (once)
+		return true;
+	if (pthread_key_create(&thread_key, release_thread))
+		return false;
+	if (pthread_atfork(NULL, NULL, on_fork_child)) {
+		pthread_key_delete(thread_key);
+		return false;
+	}
+	once = 1;
+	return true;
+}
+
+static int connect_recorder(void)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	size_t n = strlen(where.address);
+	int fd, err;
+
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	memcpy(sa.sun_path + 1, where.address, n);
+	do {
+		err = connect(fd, (struct sockaddr *)&sa,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
+	} while (err && errno == EINTR);
+	if (err) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int send_hello(int memfd)
+{
+	struct mark_hello hello = {
+		.magic = MARK_MAGIC,
+		.abi = MARK_ABI,
+		.image = mark__image(),
+		.pid = (uint32_t)getpid(),
+		.slots = where.slots,
+		.ring_bytes = where.ring_bytes,
+	};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec iov = {&hello, sizeof(hello)};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	ssize_t n;
+	int fd;
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &memfd, sizeof(memfd));
+	fd = connect_recorder();
+	if (fd < 0)
+		return fd;
+	do {
+		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	n = n == sizeof(hello) ? 0 : n < 0 ? -errno : -EIO;
+	close(fd);
+	return (int)n;
+}
+
+/* The rings; a child never sees them. Returns a memfd that the caller closes, or -errno. */
+static int map_region(struct region *r)
+{
+	int fd, err;
+
+	r->slots = where.slots;
+	r->bytes = mark_region__bytes(where.slots, where.ring_bytes);
+	fd = memfd_create("xpugap-mark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)r->bytes) || fcntl(fd, F_ADD_SEALS, MARK_SEALS) < 0)
+		goto fail;
+	r->shm = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (r->shm == MAP_FAILED)
+		goto fail;
+	if (madvise(r->shm, r->bytes, MADV_DONTFORK)) {
+		err = -errno;
+		munmap(r->shm, r->bytes);
+		close(fd);
+		return err;
+	}
+	return fd;
+fail:
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static void fill_threads(struct region *r)
+{
+	unsigned char *data = (unsigned char *)r->shm + mark_region__data(r->slots);
+
+	for (uint32_t i = 0; i < r->slots; i++) {
+		r->threads[i].ring = &r->shm->ring[i];
+		r->threads[i].data = data + i * where.ring_bytes;
+		r->threads[i].bytes = where.ring_bytes;
+	}
+}
+
+static int add_region(struct process *p)
+{
+	struct region *r = &p->region[p->nregions];
+	size_t threads_bytes = where.slots * sizeof(*r->threads);
+	int fd, err;
+
+	fd = map_region(r);
+	if (fd < 0)
+		return fd;
+	r->threads = wiped_memory(threads_bytes);
+	err = r->threads ? send_hello(fd) : -ENOMEM;
+	close(fd);
+	if (err) {
+		munmap(r->shm, r->bytes);
+		if (r->threads)
+			munmap(r->threads, threads_bytes);
+		return err;
+	}
+	fill_threads(r);
+	mapped[p->nregions] = *r;
+	nmapped = p->nregions + 1;
+	__atomic_fetch_add(&p->free, r->slots, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->nregions, nmapped, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&r->shm->lost, __atomic_exchange_n(&p->early, 0, __ATOMIC_RELAXED),
+			   __ATOMIC_RELAXED);
+	return 0;
+}
+
+/*
+ * Ids are told apart by the process's: its pid, and ten random bits where another pid namespace
+ * or a later process has the same.
+ */
+static uint64_t first_correlation(void)
+{
+	uint16_t salt = 0;
+
+	if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
+		salt = (uint16_t)(now_ns() >> 10);
+	return ((uint64_t)getpid() & 0x3fffff) << 42 | (uint64_t)(salt & 0x3ff) << 32 | 1;
+}
+
+static int attach(struct process *p)
+{
+	uint64_t now = now_ns();
+	int err;
+
+	if (now < p->retry_ns)
+		return -EAGAIN;
+	if (!where.address[0] || !make_once()) {
+		mark__set_state(MARK_OFF);
+		return -ENOTCONN;
+	}
+	err = add_region(p);
+	/* the recorder is gone, was never there, or may not be spoken to */
+	if (err == -ECONNREFUSED || err == -EPERM || err == -EACCES || err == -ENOSYS ||
+	    err == -EPROTOTYPE || err == -EAFNOSUPPORT || err == -EINVAL) {
+		mark__set_state(MARK_OFF);
+		return err;
+	}
+	if (err) {
+		p->retry_ns = now + RETRY_NS;
+		return err;
+	}
+	mark_time_offset = mark__timens_offset();
+	p->corr = first_correlation();
+	mark_seen = p->seen;
+	mark__set_state(MARK_ON);
+	return 0;
+}
+
+/* A ring that no thread holds, the emptiest: what others left in it may not be drained yet. */
+static struct mark_thread *free_slot(struct region *r)
+{
+	struct mark_thread *best = NULL;
+	uint64_t fill, least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < r->slots && least; i++) {
+		struct mark_thread *t = &r->threads[i];
+
+		if (__atomic_load_n(&t->held, __ATOMIC_ACQUIRE))
+			continue;
+		fill = t->head - __atomic_load_n(&t->ring->tail, __ATOMIC_RELAXED);
+		if (fill < least) {
+			least = fill;
+			best = t;
+		}
+	}
+	if (best && r->shm->used <= best - r->threads)
+		__atomic_store_n(&r->shm->used, (uint32_t)(best - r->threads) + 1,
+				 __ATOMIC_RELEASE);
+	return best;
+}
+
+static struct mark_thread *take_slot(struct process *p)
+{
+	struct mark_thread *t = NULL;
+
+	if (!p->nregions && attach(p))
+		return NULL;
+	for (uint32_t i = 0; i < p->nregions && !t; i++)
+		t = free_slot(&p->region[i]);
+	if (!t && p->nregions < MARK_REGIONS_MAX && now_ns() >= p->retry_ns) {
+		if (!add_region(p))
+			t = free_slot(&p->region[p->nregions - 1]);
+		else
+			p->retry_ns = now_ns() + RETRY_NS;
+	}
+	if (!t || pthread_setspecific(thread_key, t))
+		return NULL;
+	t->held = 1;
+	t->tid = (uint32_t)syscall(SYS_gettid);
+	t->corr = t->corr_end = 0;
+	__atomic_fetch_sub(&p->free, 1, __ATOMIC_RELAXED);
+	return t;
+}
+
+static bool is_closed(const struct mark_ring *ring)
+{
+	return __atomic_load_n(&ring->closed, __ATOMIC_RELAXED);
+}
+
+/* Does the ring that @t had belong to this recording, not to one before mark__connect()? */
+static bool is_current(const struct process *p, const struct mark_thread *t)
+{
+	for (uint32_t i = 0; i < p->nregions; i++)
+		if (t >= p->region[i].threads && t < p->region[i].threads + p->region[i].slots)
+			return true;
+	return false;
+}
+
+static struct mark_thread *claim(struct mark_thread *had)
+{
+	struct process *p = process;
+	struct mark_thread *t = NULL;
+	bool first;
+
+	if (p->nregions == MARK_REGIONS_MAX && !__atomic_load_n(&p->free, __ATOMIC_RELAXED))
+		return NULL;
+	if (!mark__lock())
+		return NULL;
+	if (had && had->ring && is_closed(had->ring) && is_current(p, had))
+		mark__set_state(MARK_OFF);
+	else
+		t = take_slot(p);
+	first = t && !p->devices_sent;
+	if (first)
+		p->devices_sent = 1;
+	mark__unlock();
+	mark_tls.thread = t;
+	if (first)
+		mark_devices__send(t);
+	return t;
+}
+
+struct mark_thread *mark__claim(void)
+{
+	struct mark_thread *t = mark_tls.thread;
+	int saved = errno, cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	t = make_process() ? claim(t) : NULL;
+	if (!t && mark__state() != MARK_OFF)
+		count_lost();
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
+	return t;
+}
+
+/* The recorder died without a word: no more marks, and give back what they took. */
+static void abandon(struct process *p)
+{
+	mark__set_state(MARK_OFF);
+	for (uint32_t i = 0; i < p->nregions; i++)
+		madvise(p->region[i].shm, p->region[i].bytes, MADV_REMOVE);
+}
+
+void mark__ring_full(struct mark_thread *t)
+{
+	struct process *p = process;
+	uint64_t lost = t->ring->lost + 1, now, last;
+	int saved = errno, cancel, fd;
+
+	__atomic_store_n(&t->ring->lost, lost, __ATOMIC_RELAXED);
+	if (lost % 256)
+		return;
+	now = now_ns();
+	last = __atomic_load_n(&p->probed_ns, __ATOMIC_RELAXED);
+	if (now < last + PROBE_NS ||
+	    !__atomic_compare_exchange_n(&p->probed_ns, &last, now, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = connect_recorder();
+	if (fd >= 0)
+		close(fd);
+	else if (fd == -ECONNREFUSED)
+		abandon(p);
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
+}
+
+uint64_t mark__correlation_block(uint64_t n)
+{
+	if (!process || !__atomic_load_n(&process->corr, __ATOMIC_RELAXED))
+		return 1; /* not attached */
+	return __atomic_fetch_add(&process->corr, n, __ATOMIC_RELAXED);
+}
+
+void mark__attach_now(void)
+{
+	if (mark_tls.busy)
+		return;
+	mark_tls.busy = 1;
+	__asm__ volatile("" ::: "memory");
+	if (!mark_tls.thread || !mark_tls.thread->ring)
+		mark__claim();
+	__asm__ volatile("" ::: "memory");
+	mark_tls.busy = 0;
+}
+
+bool mark__connect(const char *address)
+{
+	struct process *p;
+	struct mark_where w;
+	int saved = errno;
+
+	if (!mark_where__parse(&w, address) && make_process() && mark__lock()) {
+		p = process;
+		if (!p->nregions || is_closed(p->region[0].shm->ring) ||
+		    mark__state() == MARK_OFF) {
+			where = w;
+			p->nregions = p->free = p->devices_sent = 0;
+			p->retry_ns = 0;
+			mark__set_state(MARK_TRY);
+		}
+		mark__unlock();
+		mark__attach_now();
+	}
+	errno = saved;
+	return mark__state() == MARK_ON;
+}
+
+__attribute__((constructor)) static void at_start(void)
+{
+	if (mark_where__parse(&where, secure_getenv(MARK_ENV)))
+		mark__set_state(MARK_OFF);
+}

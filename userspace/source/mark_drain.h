@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inside of a mark hub, shared by mark_hub.c and mark_drain.c only. */
+#ifndef XPUGAP_SOURCE_MARK_DRAIN_H
+#define XPUGAP_SOURCE_MARK_DRAIN_H
+
+#include <stdbool.h>
+
+#include "userspace/mark/abi.h"
+#include "userspace/source/mark_hub.h"
+
+#define MARK_WAITING 64 /* connections whose hello has not come yet */
+
+/* The consumer's side of a ring. */
+struct mark_slot {
+	uint64_t tail;
+	uint64_t lost; /* of the ring's counter, reported so far */
+	uint64_t bad;  /* records, not reported yet */
+	uint64_t last_ns;
+	pid_t ns_tid; /* the last one seen, and what it is here */
+	pid_t tid;
+	bool damaged; /* never read again */
+};
+
+/* A region: only the positions are mapped, data is copied out by pread(). */
+struct mark_map {
+	struct mark_map *next;
+	struct mark_process *process;
+	struct mark_region *shm;
+	size_t shm_bytes;
+	uint32_t slots;
+	uint64_t ring_bytes;
+	uint64_t lost; /* of the region's counter, reported so far */
+	int fd;
+	struct mark_slot slot[];
+};
+
+struct mark_watch {
+	struct mark_process *process;
+};
+
+struct mark_process {
+	struct mark_process *next;
+	struct mark_map *maps;
+	uint32_t nmaps;
+	pid_t pid;
+	pid_t ns_pid;
+	uint32_t image;
+	bool nested; /* in a pid namespace below ours */
+	bool gone;
+	int pidfd;
+	struct mark_watch watch;
+};
+
+/* A record in the arena. */
+struct mark_ref {
+	uint64_t time_ns;
+	uint32_t at;
+};
+
+/* Consecutive refs of one ring, in order of time. */
+struct mark_run {
+	uint32_t at, end;
+};
+
+struct mark_arena {
+	unsigned char *bytes;
+	size_t used;
+	struct mark_ref *refs;
+	uint32_t nrefs;
+	struct mark_run *runs;
+	uint32_t nruns;
+};
+
+struct mark_hub {
+	struct mark_hub_opts opts;
+	struct mark_hub_stats stats;
+	char address[MARK_ADDRESS_MAX + 64];
+	int listen_fd;
+	int epoll_fd;
+	uid_t uid;
+	uid_t allowed_uid;
+	uint64_t swept_ns; /* when the last sweep began */
+	struct mark_process *processes;
+	struct {
+		int fd;
+		int polls;
+	} waiting[MARK_WAITING];
+	struct mark_arena arena;
+};
+
+/* Takes @fd over. NULL with errno; the caller keeps @fd then. */
+struct mark_map *mark_map__new(int fd, uint32_t slots, uint64_t ring_bytes);
+/* Tell the program that its marks are not wanted any more. */
+void mark_map__close(struct mark_map *m);
+void mark_map__free(struct mark_map *m);
+
+uint64_t mark_drain__now(void);
+int mark_drain__init(struct mark_hub *h);
+void mark_drain__free(struct mark_hub *h);
+/* Empty all rings; returns as mark_hub__poll(). */
+int mark_drain__sweep(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg);
+
+#endif

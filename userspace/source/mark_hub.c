@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Processes come and go here; mark_drain.c empties their rings. */
+#include "userspace/source/mark_hub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "userspace/lib/log.h"
+#include "userspace/mark/abi.h"
+#include "userspace/source/mark_drain.h"
+#include "userspace/source/mark_peer.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+#define MAX_PROCESSES 4096
+#define ACCEPT_MAX    1024 /* in one poll */
+
+/* What came with a connection. */
+struct visitor {
+	struct mark_hello hello;
+	struct ucred cred;
+	int memfd;
+	int pidfd;
+};
+
+static int listen_at(struct mark_hub *h)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	uint64_t random;
+	size_t n;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -errno;
+	n = (size_t)snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "xpugap-%d-%016llx",
+			     getpid(), (unsigned long long)random);
+	snprintf(h->address, sizeof(h->address), "@%s;ring=%llu;slots=%u", sa.sun_path + 1,
+		 (unsigned long long)h->opts.ring_bytes, h->opts.slots);
+	h->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (h->listen_fd < 0)
+		return -errno;
+	if (bind(h->listen_fd, (struct sockaddr *)&sa,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+	    listen(h->listen_fd, 4096))
+		return -errno;
+	return 0;
+}
+
+struct mark_hub *mark_hub__new(const struct mark_hub_opts *opts)
+{
+	struct mark_hub *h = calloc(1, sizeof(*h));
+	int err;
+
+	if (!h)
+		return NULL;
+	h->listen_fd = h->epoll_fd = -1;
+	for (int i = 0; i < MARK_WAITING; i++)
+		h->waiting[i].fd = -1;
+	h->opts = *opts;
+	h->opts.slots = opts->slots ? opts->slots : MARK_SLOTS;
+	h->opts.ring_bytes = opts->ring_bytes ? opts->ring_bytes : MARK_RING_BYTES;
+	h->opts.max_processes = opts->max_processes ? opts->max_processes : MAX_PROCESSES;
+	h->uid = h->allowed_uid = geteuid();
+	h->swept_ns = mark_drain__now();
+	h->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = h->epoll_fd < 0 ? -errno : listen_at(h);
+	if (!err)
+		err = mark_drain__init(h);
+	if (err) {
+		mark_hub__free(h);
+		errno = -err;
+		return NULL;
+	}
+	return h;
+}
+
+const char *mark_hub__address(const struct mark_hub *h)
+{
+	return h->address;
+}
+
+void mark_hub__allow(struct mark_hub *h, uid_t uid)
+{
+	h->allowed_uid = uid;
+}
+
+void mark_hub__set_target(struct mark_hub *h, pid_t target)
+{
+	h->opts.target = target;
+}
+
+/* ---- coming ---- */
+
+static bool may_mark(const struct mark_hub *h, const struct ucred *cred)
+{
+	return cred->uid == 0 || cred->uid == h->uid || cred->uid == h->allowed_uid ||
+	       (h->opts.target && mark_peer__below(cred->pid, h->opts.target));
+}
+
+/*
+ * Only memory of a kind that cannot be cut, cannot run out of huge pages and that no file system
+ * of the program's stands behind.
+ */
+static bool is_sound(int memfd, const struct mark_hello *hello)
+{
+	struct statfs fs;
+	struct stat st;
+	int seals = fcntl(memfd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & MARK_SEALS) != MARK_SEALS)
+		return false;
+	if (fstatfs(memfd, &fs) || fs.f_type != TMPFS_MAGIC || fstat(memfd, &st))
+		return false;
+	return (uint64_t)st.st_size == mark_region__bytes(hello->slots, hello->ring_bytes);
+}
+
+static bool is_hello(const struct mark_hello *h)
+{
+	return h->magic == MARK_MAGIC && h->abi == MARK_ABI && h->slots >= 1 &&
+	       h->slots <= MARK_SLOTS_MAX && h->ring_bytes >= MARK_RING_BYTES_MIN &&
+	       h->ring_bytes <= MARK_RING_BYTES_MAX && !(h->ring_bytes & (h->ring_bytes - 1));
+}
+
+/* Take the descriptors of a message, however many there are; keep the first. */
+static int take_fds(struct msghdr *msg)
+{
+	int kept = -1, fd;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		size_t n = c->cmsg_len - CMSG_LEN(0);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i + sizeof(int) <= n; i += sizeof(int)) {
+			memcpy(&fd, CMSG_DATA(c) + i, sizeof(fd));
+			if (kept < 0)
+				kept = fd;
+			else
+				close(fd);
+		}
+	}
+	return kept;
+}
+
+/* Two descriptors a process: more than the usual 1,024 allow, so take what the limit lets us. */
+static void raise_fd_limit(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur == rl.rlim_max)
+		return;
+	rl.rlim_cur = rl.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &rl);
+}
+
+/* The exact process where the kernel can say so, else whoever has its pid now. */
+static int open_peer(int fd, pid_t pid)
+{
+	socklen_t len = sizeof(int);
+	int pidfd;
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
+		return pidfd;
+	if (errno != ENOPROTOOPT)
+		return -errno;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return pidfd < 0 ? -errno : pidfd;
+}
+
+/* 0; -EAGAIN: not sent yet; -EBADMSG: nothing of ours. */
+static int receive_hello(int fd, struct visitor *v)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct iovec iov = {&v->hello, sizeof(v->hello)};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	socklen_t len = sizeof(v->cred);
+	ssize_t n;
+
+	n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EBADMSG;
+	v->memfd = take_fds(&msg);
+	if (n != sizeof(v->hello) || v->memfd < 0 || !is_hello(&v->hello) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &v->cred, &len) || v->cred.pid <= 0)
+		return -EBADMSG;
+	v->pidfd = open_peer(fd, v->cred.pid);
+	if (v->pidfd == -EMFILE || v->pidfd == -ENFILE) {
+		raise_fd_limit();
+		v->pidfd = open_peer(fd, v->cred.pid);
+	}
+	return 0;
+}
+
+static struct mark_process *find_process(struct mark_hub *h, pid_t pid)
+{
+	for (struct mark_process *p = h->processes; p; p = p->next)
+		if (p->pid == pid && !p->gone)
+			return p;
+	return NULL;
+}
+
+static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+	struct mark_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = v->cred.pid;
+	p->ns_pid = (pid_t)v->hello.pid;
+	p->image = v->hello.image;
+	p->nested = mark_peer__nested(p->pid, p->ns_pid);
+	p->pidfd = v->pidfd;
+	v->pidfd = -1;
+	ev.data.ptr = &p->watch;
+	p->watch.process = p;
+	/* one that ended before we looked: its rings are emptied now and never again */
+	p->gone = p->pidfd < 0 || epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, p->pidfd, &ev);
+	p->next = h->processes;
+	h->processes = p;
+	h->stats.processes++;
+	h->stats.alive++;
+	return p;
+}
+
+static int add_region(struct mark_hub *h, struct mark_process *p, struct visitor *v)
+{
+	struct mark_map *m;
+
+	if (p->nmaps == MARK_REGIONS_MAX)
+		return -ENOSPC;
+	m = mark_map__new(v->memfd, v->hello.slots, v->hello.ring_bytes);
+	if (!m)
+		return -errno;
+	v->memfd = -1;
+	m->process = p;
+	m->next = p->maps;
+	p->maps = m;
+	p->nmaps++;
+	return 0;
+}
+
+/* Let a program that is not taken know it, so that it stops marking. */
+static void turn_away(struct mark_hub *h, struct visitor *v)
+{
+	struct mark_map *m = mark_map__new(v->memfd, v->hello.slots, v->hello.ring_bytes);
+
+	if (m)
+		v->memfd = -1;
+	mark_map__close(m);
+	mark_map__free(m);
+	if (!h->stats.refused++)
+		log_warning("marks of process %d (uid %u) are not recorded: %s", v->cred.pid,
+			    v->cred.uid,
+			    may_mark(h, &v->cred) ? "too many processes mark at the same time"
+						  : "it is not a process of this recording");
+}
+
+static void admit(struct mark_hub *h, struct visitor *v)
+{
+	struct mark_process *p;
+
+	if (!is_sound(v->memfd, &v->hello)) {
+		h->stats.refused++;
+		return;
+	}
+	p = find_process(h, v->cred.pid);
+	if (p && p->image != v->hello.image) {
+		p->gone = true; /* it executed another program */
+		p = NULL;
+	}
+	if (!may_mark(h, &v->cred) || v->pidfd == -EMFILE || v->pidfd == -ENFILE ||
+	    (!p && h->stats.alive >= h->opts.max_processes)) {
+		turn_away(h, v);
+		return;
+	}
+	if (!p)
+		p = add_process(h, v);
+	if (!p || add_region(h, p, v))
+		turn_away(h, v);
+}
+
+/* 0, or -EAGAIN if the hello has not come yet. */
+static int welcome(struct mark_hub *h, int fd)
+{
+	struct visitor v = {.memfd = -1, .pidfd = -1};
+	int err = receive_hello(fd, &v);
+
+	if (!err)
+		admit(h, &v);
+	if (v.memfd >= 0)
+		close(v.memfd);
+	if (v.pidfd >= 0)
+		close(v.pidfd);
+	return err == -EAGAIN ? err : 0;
+}
+
+/* A program sends its hello right after it connected; give it until the next polls. */
+static void keep_waiting(struct mark_hub *h, int fd)
+{
+	for (int i = 0; i < MARK_WAITING; i++) {
+		if (h->waiting[i].fd < 0) {
+			h->waiting[i].fd = fd;
+			h->waiting[i].polls = 0;
+			return;
+		}
+	}
+	close(fd);
+}
+
+static void look_at_waiting(struct mark_hub *h)
+{
+	for (int i = 0; i < MARK_WAITING; i++) {
+		int fd = h->waiting[i].fd;
+
+		if (fd < 0 || (welcome(h, fd) == -EAGAIN && ++h->waiting[i].polls < 100))
+			continue;
+		close(fd);
+		h->waiting[i].fd = -1;
+	}
+}
+
+static void accept_all(struct mark_hub *h)
+{
+	look_at_waiting(h);
+	for (int i = 0; i < ACCEPT_MAX && h->listen_fd >= 0; i++) {
+		int fd = accept4(h->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			raise_fd_limit();
+		if (fd < 0)
+			break;
+		if (welcome(h, fd) == -EAGAIN)
+			keep_waiting(h, fd);
+		else
+			close(fd);
+	}
+}
+
+/* ---- going ---- */
+
+static void see_who_left(struct mark_hub *h)
+{
+	struct epoll_event ev[64];
+	int n;
+
+	do {
+		n = epoll_wait(h->epoll_fd, ev, 64, 0);
+		for (int i = 0; i < n; i++) {
+			struct mark_process *p = ((struct mark_watch *)ev[i].data.ptr)->process;
+
+			p->gone = true;
+			epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, p->pidfd, NULL);
+		}
+	} while (n == 64);
+}
+
+static void free_process(struct mark_process *p)
+{
+	struct mark_map *m, *next;
+
+	for (m = p->maps; m; m = next) {
+		next = m->next;
+		mark_map__free(m);
+	}
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p);
+}
+
+static void forget_gone(struct mark_hub *h)
+{
+	struct mark_process **at = &h->processes, *p;
+
+	while ((p = *at)) {
+		if (!p->gone) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		h->stats.alive--;
+		free_process(p);
+	}
+}
+
+int mark_hub__poll(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg)
+{
+	int n;
+
+	/* in this order: what a process wrote before it was seen to be gone is still drained */
+	accept_all(h);
+	see_who_left(h);
+	n = mark_drain__sweep(h, emit, arg);
+	forget_gone(h);
+	return n;
+}
+
+void mark_hub__stop(struct mark_hub *h)
+{
+	accept_all(h);
+	for (struct mark_process *p = h->processes; p; p = p->next)
+		for (struct mark_map *m = p->maps; m; m = m->next)
+			mark_map__close(m);
+	if (h->listen_fd >= 0)
+		close(h->listen_fd);
+	h->listen_fd = -1;
+}
+
+void mark_hub__stats(const struct mark_hub *h, struct mark_hub_stats *out)
+{
+	*out = h->stats;
+}
+
+void mark_hub__free(struct mark_hub *h)
+{
+	struct mark_process *p, *next;
+
+	if (!h)
+		return;
+	mark_hub__stop(h);
+	for (p = h->processes; p; p = next) {
+		next = p->next;
+		free_process(p);
+	}
+	for (int i = 0; i < MARK_WAITING; i++)
+		if (h->waiting[i].fd >= 0)
+			close(h->waiting[i].fd);
+	if (h->epoll_fd >= 0)
+		close(h->epoll_fd);
+	mark_drain__free(h);
+	free(h);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the marks of all recorded processes come together: the socket that userspace/mark/abi.h
+ * describes, the regions that came through it, and the draining of their rings. It knows nothing
+ * of traces; userspace/source/mark.c joins the two.
+ */
+#ifndef XPUGAP_SOURCE_MARK_HUB_H
+#define XPUGAP_SOURCE_MARK_HUB_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/include/events.h"
+
+struct mark_hub;
+
+struct mark_hub_opts {
+	uint32_t slots;		/* rings of a region; 0: MARK_SLOTS */
+	uint64_t ring_bytes;	/* a power of two; 0: MARK_RING_BYTES */
+	uint32_t max_processes; /* that mark at the same time; 0: 4,096 */
+	pid_t target;		/* whose descendants may mark whatever their uid; 0: none */
+};
+
+struct mark_hub_stats {
+	uint64_t records; /* handed to emit, LOST records not among them */
+	uint64_t lost;	  /* marks for which a program had no room */
+	uint64_t bad;	  /* records of a program that cannot be */
+	uint64_t clamped; /* records with an impossible time, which was corrected */
+	uint64_t bytes;	  /* of records */
+	uint64_t processes;
+	uint64_t refused; /* processes: other users', too many, or of another version */
+	uint64_t strange; /* threads whose id is not known here: named as their process */
+	uint32_t alive;	  /* processes now */
+};
+
+/* NULL with errno; nothing is printed. */
+struct mark_hub *mark_hub__new(const struct mark_hub_opts *opts);
+
+/* The value of XPUGAP_MARK for the programs to be recorded; lives as long as the hub. */
+const char *mark_hub__address(const struct mark_hub *h);
+
+/* Besides root and the recorder's own user, @uid may mark (a target that runs as another). */
+void mark_hub__allow(struct mark_hub *h, uid_t uid);
+void mark_hub__set_target(struct mark_hub *h, pid_t target);
+
+/*
+ * Move all that is there to @emit, in order of time over all rings, without blocking; LOST
+ * records follow. @rec is valid during the call only. Returns the number of records, or what
+ * @emit returned if that is not 0 (the rest of the sweep is dropped), or -errno.
+ */
+int mark_hub__poll(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg);
+
+/* Tell all programs that nothing is recorded any more, and take no new ones. */
+void mark_hub__stop(struct mark_hub *h);
+
+void mark_hub__stats(const struct mark_hub *h, struct mark_hub_stats *out);
+void mark_hub__free(struct mark_hub *h);
+
+#endif
