@@ -22,9 +22,11 @@ struct trace_writer;
 struct trace_writer_opts {
 	int level;	   /* of zstd; 0: the default, 1 */
 	uint64_t round_ns; /* longest time between watermarks; 0: 250 ms */
+	uint64_t begin_ns; /* when the recording began; 0: now */
 	bool sync;	   /* make each round durable (fdatasync) without stopping the caller */
 };
 
+#define TRACE_RING_USER 0x4000 /* rings below are of the kernel and bear their cpu's number */
 #define TRACE_RING_META 0xffff /* records of the recorder itself; always there */
 
 /*
@@ -38,11 +40,19 @@ struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *o
  * from trace_writer__new_ring(). Records of a ring should come in order of time: one that is
  * late is moved to its place if its chunk is still open, else it gets the time of the watermark
  * and is counted (trace_writer_stats.clamped). 0 or -errno; after a failed write (disk full) all
- * further records are counted as lost and the first error is returned by every call.
+ * further records are counted as lost and the first error is returned by every call. -EINVAL
+ * for a record that is not well formed (see record__check()), which is not counted.
  */
 int trace_writer__append(struct trace_writer *w, uint16_t ring, const struct rec *rec);
 
-/* A new ring number for a source of user space; -ENOSPC when 65,534 are taken. */
+/*
+ * Append a record with strings: @fixed is its head and fixed part, of which the size and the LEN
+ * fields are set here; @texts are the @n strings of the tail. What does not fit is cut.
+ */
+int trace_writer__append_text(struct trace_writer *w, uint16_t ring, const struct rec *fixed,
+			      const char *const *texts, unsigned int n);
+
+/* A new ring number for a source of user space; -ENOSPC when all 49,151 are taken. */
 int trace_writer__new_ring(struct trace_writer *w);
 
 /* Append a META record: a fact of the recording. */
@@ -84,21 +94,31 @@ struct trace_event {
  * printing why (not a trace, newer version, empty, a directory, no such file).
  */
 struct trace_reader *trace_reader__open(const char *path);
+/* The same on an open file, which stays the caller's; @name is for messages. */
 struct trace_reader *trace_reader__open_fd(int fd, const char *name);
 
-/* Skip what lies wholly outside [from_ns, to_ns]; with an index, without reading it. */
+/*
+ * Deliver only records of [from_ns, to_ns]; to be called before the first record. What lies
+ * before is not even read if there is an index: names and tasks that it defined are then unknown.
+ */
 int trace_reader__set_time(struct trace_reader *r, uint64_t from_ns, uint64_t to_ns);
 
+/* Can trace_reader__next() answer without reading, and perhaps waiting for, more of a pipe? */
+bool trace_reader__ready(const struct trace_reader *r);
+
 /*
- * The next record over all rings in order of time. 1: @ev is set; 0: the end; -errno otherwise.
+ * The next record over all rings in order of time. 1: @ev is set; 0: the end; -errno otherwise
+ * (printed).
  * Damage inside the file is not an error: what can be read is read, trace_reader__damage() says
  * what could not.
  */
 int trace_reader__next(struct trace_reader *r, struct trace_event *ev);
 
 struct trace_damage {
+	bool bad_head;		  /* begin_ns and realtime_ns are not known */
 	bool truncated;		  /* the end is missing: no index */
-	uint64_t bad_chunks;	  /* with a wrong checksum or contents */
+	uint64_t bad_chunks;	  /* missing, or with a wrong checksum or contents */
+	uint64_t bad_records;	  /* at least so many were in them */
 	uint64_t skipped_bytes;	  /* that belong to no chunk */
 	uint64_t unknown_records; /* of types newer than this reader */
 };
@@ -107,9 +127,10 @@ void trace_reader__damage(const struct trace_reader *r, struct trace_damage *out
 struct trace_info {
 	uint16_t version_major, version_minor;
 	uint64_t bytes;	   /* read so far, or of the file where it has a size */
-	uint64_t begin_ns; /* from the head */
-	uint64_t records;  /* delivered so far */
-	bool complete;	   /* has an index: the recorder ended well */
+	uint64_t begin_ns; /* when the recording began, by both clocks */
+	uint64_t realtime_ns;
+	uint64_t records; /* delivered so far */
+	bool complete;	  /* has an index: the recorder ended well */
 };
 void trace_reader__info(const struct trace_reader *r, struct trace_info *out);
 void trace_reader__free(struct trace_reader *r);

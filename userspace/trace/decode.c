@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/trace/chunk.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "userspace/trace/pack.h"
+
+/* The block of one type: where its parts lie in the payload, and how long its records become. */
+struct block {
+	uint16_t type;
+	const struct record_desc *desc;
+	uint32_t count;
+	uint32_t fixed; /* bytes in the file */
+	bool tails;
+	uint64_t tail_bytes;
+	const uint8_t *columns;
+	const uint8_t *blob;
+	uint32_t start; /* of its rows in decoder.order */
+};
+
+struct decoder {
+	ZSTD_DCtx *zstd;
+	uint8_t *raw; /* CHUNK_MAX_BYTES and room to read past its end */
+	struct block blocks[CHUNK_MAX_TYPES];
+	uint32_t n_blocks;
+	/* for each record, capacity @cap */
+	uint32_t cap;
+	uint64_t *time;
+	uint64_t *value;
+	uint64_t *block_time;
+	uint32_t *tid;
+	uint32_t *order; /* where the record's row begins, grouped by type */
+	uint32_t *tail;	 /* lengths, grouped by type */
+	uint8_t *block;
+};
+
+struct decoder *decoder__new(void)
+{
+	struct decoder *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->zstd = ZSTD_createDCtx();
+	if (!d->zstd) {
+		decoder__free(d);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return d;
+}
+
+void decoder__free(struct decoder *d)
+{
+	if (!d)
+		return;
+	ZSTD_freeDCtx(d->zstd);
+	free(d->raw);
+	free(d->time);
+	free(d->value);
+	free(d->block_time);
+	free(d->tid);
+	free(d->order);
+	free(d->tail);
+	free(d->block);
+	free(d);
+}
+
+static int grow(void *array, size_t n, size_t size)
+{
+	void **a = array, *p = realloc(*a, n * size);
+
+	if (!p)
+		return -ENOMEM;
+	*a = p;
+	return 0;
+}
+
+static int reserve(struct decoder *d, uint32_t n)
+{
+	uint32_t cap = d->cap ? d->cap : 1024;
+
+	if (n <= d->cap)
+		return 0;
+	while (cap < n)
+		cap *= 2;
+	if (grow(&d->time, cap, sizeof(*d->time)) || grow(&d->value, cap, sizeof(*d->value)) ||
+	    grow(&d->block_time, cap, sizeof(*d->block_time)) ||
+	    grow(&d->tid, cap, sizeof(*d->tid)) || grow(&d->order, cap, sizeof(*d->order)) ||
+	    grow(&d->tail, cap, sizeof(*d->tail)) || grow(&d->block, cap, sizeof(*d->block)))
+		return -ENOMEM;
+	d->cap = cap;
+	return 0;
+}
+
+/* Undo the codec; returns the payload in its raw form. */
+static const uint8_t *inflate(struct decoder *d, const struct chunk_head *head,
+			      const uint8_t *payload)
+{
+	size_t n;
+
+	if (head->codec == CODEC_NONE)
+		return head->raw == head->stored ? payload : NULL;
+	if (head->codec != CODEC_ZSTD)
+		return NULL;
+	if (!d->raw)
+		d->raw = malloc(CHUNK_MAX_BYTES + 8);
+	if (!d->raw)
+		return NULL;
+	n = ZSTD_decompressDCtx(d->zstd, d->raw, head->raw, payload, head->stored);
+	return !ZSTD_isError(n) && n == head->raw ? d->raw : NULL;
+}
+
+static const uint8_t *get_times(struct decoder *d, const struct chunk_head *head, const uint8_t *in,
+				const uint8_t *end)
+{
+	uint64_t first = head->first_ns, last = first;
+	unsigned int width;
+	uint32_t i;
+
+	in = unpack__column(in, end, d->time, head->count, NULL, &width);
+	if (!in)
+		return NULL;
+	for (i = 0; i < head->count; i++) {
+		d->time[i] += first;
+		if (d->time[i] < last)
+			return NULL;
+		last = d->time[i];
+	}
+	return d->time[0] == first && last == head->last_ns ? in : NULL;
+}
+
+static const uint8_t *get_tids(struct decoder *d, const struct chunk_head *head, const uint8_t *in,
+			       const uint8_t *end)
+{
+	unsigned int width;
+	uint32_t i;
+
+	in = unpack__column(in, end, d->value, head->count, NULL, &width);
+	for (i = 0; in && i < head->count; i++)
+		d->tid[i] = (uint32_t)d->value[i];
+	return in;
+}
+
+/* Which block each record belongs to; counts them into blocks[].count. */
+static const uint8_t *get_types(struct decoder *d, const struct chunk_head *head, const uint8_t *in,
+				const uint8_t *end)
+{
+	unsigned int width;
+	uint32_t start = 0, i;
+	uint64_t n;
+
+	in = unpack__varint(in, end, &n);
+	if (!in || n < 1 || n > CHUNK_MAX_TYPES)
+		return NULL;
+	d->n_blocks = (uint32_t)n;
+	memset(d->blocks, 0, n * sizeof(d->blocks[0]));
+	if (n == 1) {
+		memset(d->block, 0, head->count);
+		d->blocks[0].count = head->count;
+		return in;
+	}
+	in = unpack__column(in, end, d->value, head->count, NULL, &width);
+	for (i = 0; in && i < head->count; i++) {
+		if (d->value[i] >= n)
+			return NULL;
+		d->block[i] = (uint8_t)d->value[i];
+		d->blocks[d->block[i]].count++;
+	}
+	for (i = 0; i < n; i++) {
+		d->blocks[i].start = start;
+		start += d->blocks[i].count;
+	}
+	return in;
+}
+
+static const uint8_t *get_tails(struct decoder *d, struct block *b, const uint8_t *in,
+				const uint8_t *end)
+{
+	unsigned int width;
+	uint64_t sum = 0;
+	uint32_t i;
+
+	in = unpack__column(in, end, d->value, b->count, NULL, &width);
+	if (!in)
+		return NULL;
+	for (i = 0; i < b->count; i++) {
+		if (d->value[i] > REC_MAX_SIZE || d->value[i] % REC_ALIGN)
+			return NULL;
+		d->tail[b->start + i] = (uint32_t)d->value[i];
+		sum += d->value[i];
+	}
+	b->blob = in;
+	b->tail_bytes = sum;
+	return sum <= (uint64_t)(end - in) ? in + sum : NULL;
+}
+
+/* Read the head of a block and find its parts; columns are only passed over. */
+static const uint8_t *get_block(struct decoder *d, struct block *b, const uint8_t *in,
+				const uint8_t *end)
+{
+	uint64_t type, count, fixed, tails, at;
+	unsigned int width;
+
+	in = unpack__varint(in, end, &type);
+	in = in ? unpack__varint(in, end, &count) : NULL;
+	in = in ? unpack__varint(in, end, &fixed) : NULL;
+	in = in ? unpack__varint(in, end, &tails) : NULL;
+	if (!in || type > UINT16_MAX || count != b->count || !count || fixed > REC_MAX_SIZE ||
+	    fixed % REC_ALIGN || tails > 1)
+		return NULL;
+	b->type = (uint16_t)type;
+	b->desc = record__find(b->type);
+	b->fixed = (uint32_t)fixed;
+	b->tails = tails;
+	b->columns = in;
+	for (at = 0; at < fixed; at += width) {
+		in = unpack__skip(in, end, b->count, &width);
+		if (!in)
+			return NULL;
+	}
+	if (at != fixed)
+		return NULL;
+	return tails ? get_tails(d, b, in, end) : in;
+}
+
+static const uint8_t *get_blocks(struct decoder *d, const uint8_t *in, const uint8_t *end)
+{
+	uint32_t i;
+
+	for (i = 0; in && i < d->n_blocks; i++)
+		in = get_block(d, &d->blocks[i], in, end);
+	return in == end ? in : NULL;
+}
+
+/* Make room for all records of known types; it is filled with zeros. */
+static int make_room(struct decoder *d, struct decoded *out)
+{
+	const struct block *b;
+	uint64_t total = 0;
+	uint8_t *rows;
+	uint32_t i;
+
+	for (i = 0; i < d->n_blocks; i++) {
+		b = &d->blocks[i];
+		if (b->desc)
+			total += (uint64_t)b->count * b->desc->size + b->tail_bytes;
+	}
+	if (total > CHUNK_MAX_BYTES)
+		return -EBADMSG;
+	if (total > out->size) {
+		rows = realloc(out->rows, total);
+		if (!rows)
+			return -ENOMEM;
+		out->rows = rows;
+		out->size = total;
+	}
+	if (total)
+		memset(out->rows, 0, total);
+	out->bytes = (uint32_t)total;
+	return 0;
+}
+
+/* Find a place for every record and write its head there. */
+static int lay_out(struct decoder *d, const struct chunk_head *head, struct decoded *out)
+{
+	uint32_t next[CHUNK_MAX_TYPES], at = 0, size, i, k;
+	const struct block *b;
+	struct rec *rec;
+
+	for (i = 0; i < d->n_blocks; i++)
+		next[i] = d->blocks[i].start;
+	for (i = 0; i < head->count; i++) {
+		b = &d->blocks[d->block[i]];
+		if (!b->desc) {
+			out->unknown++;
+			continue;
+		}
+		k = next[d->block[i]]++;
+		size = b->desc->size + (b->tails ? d->tail[k] : 0);
+		if (size > REC_MAX_SIZE)
+			return -EBADMSG;
+		rec = (struct rec *)(out->rows + at);
+		rec->type = b->type;
+		rec->size = (uint16_t)size;
+		rec->tid = d->tid[i];
+		rec->time_ns = d->time[i];
+		d->order[k] = at;
+		d->block_time[k] = d->time[i];
+		at += size;
+	}
+	out->count = head->count - out->unknown;
+	return 0;
+}
+
+/* Write the values of a column to @n rows; @rows points at the column's place in the first. */
+static void scatter(uint8_t *rows, const uint32_t *order, const uint64_t *v, uint32_t n,
+		    unsigned int width)
+{
+	uint32_t i;
+
+#define SCATTER(type)                                                                              \
+	for (i = 0; i < n; i++) {                                                                  \
+		type x = (type)v[i];                                                               \
+		memcpy(rows + order[i], &x, sizeof(x));                                            \
+	}                                                                                          \
+	break
+	switch (width) {
+	case 1:
+		SCATTER(uint8_t);
+	case 2:
+		SCATTER(uint16_t);
+	case 4:
+		SCATTER(uint32_t);
+	case 8:
+		SCATTER(uint64_t);
+	default:
+		for (i = 0; i < n; i++)
+			memcpy(rows + order[i], &v[i], width);
+	}
+#undef SCATTER
+}
+
+static int fill_columns(struct decoder *d, const struct block *b, const uint8_t *end, uint8_t *rows)
+{
+	uint32_t known = b->desc->size - (uint32_t)sizeof(struct rec), at;
+	const uint32_t *order = d->order + b->start;
+	const uint8_t *in = b->columns;
+	unsigned int width;
+
+	for (at = 0; at < b->fixed && at < known; at += width) {
+		if (in < end && (*in & ~3u) == COLUMN_ZERO) {
+			width = 1u << (*in++ & 3);
+			continue; /* rows are zero already */
+		}
+		in = unpack__column(in, end, d->value, b->count, d->block_time + b->start, &width);
+		if (!in)
+			return -EBADMSG;
+		scatter(rows + sizeof(struct rec) + at, order, d->value, b->count,
+			width < known - at ? width : known - at);
+	}
+	return 0;
+}
+
+static int fill_tails(struct decoder *d, const struct block *b, uint8_t *rows)
+{
+	const uint8_t *from = b->blob;
+	const struct rec *rec;
+	uint32_t i, len;
+	uint8_t *row;
+
+	for (i = 0; i < b->count; i++) {
+		row = rows + d->order[b->start + i];
+		rec = (const struct rec *)row;
+		len = b->tails ? d->tail[b->start + i] : 0;
+		if (len)
+			memcpy(row + b->desc->size, from, len);
+		from += len;
+		if (record__check(rec))
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint8_t *payload,
+		    struct decoded *out)
+{
+	const uint8_t *in, *end;
+	uint32_t i;
+	int err;
+
+	out->bytes = out->count = out->unknown = 0;
+	if (!head->count || head->count > CHUNK_MAX_COUNT)
+		return -EBADMSG;
+	err = reserve(d, head->count);
+	if (err)
+		return err;
+	in = inflate(d, head, payload);
+	if (!in)
+		return -EBADMSG;
+	end = in + head->raw;
+	in = get_times(d, head, in, end);
+	in = in ? get_tids(d, head, in, end) : NULL;
+	in = in ? get_types(d, head, in, end) : NULL;
+	in = in ? get_blocks(d, in, end) : NULL;
+	if (!in)
+		return -EBADMSG;
+	err = make_room(d, out);
+	if (!err)
+		err = lay_out(d, head, out);
+	for (i = 0; !err && i < d->n_blocks; i++) {
+		if (!d->blocks[i].desc)
+			continue;
+		err = fill_columns(d, &d->blocks[i], end, out->rows);
+		if (!err && (d->blocks[i].tails || d->blocks[i].desc->has_tail))
+			err = fill_tails(d, &d->blocks[i], out->rows);
+	}
+	return err;
+}

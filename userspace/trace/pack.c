@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/trace/pack.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "userspace/trace/format.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define EXCEPTION_BITS	24 /* what one costs, roughly: its distance and its high part */
+#define DICT_MIN_VALUES 16
+#define DICT_ENTRY_BITS 40
+#define SAMPLES		32
+
+uint8_t *pack__varint(uint8_t *out, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*out++ = (uint8_t)(v | 0x80);
+	*out++ = (uint8_t)v;
+	return out;
+}
+
+/* Write the low @bits of each x - @base; what does not fit becomes an exception. */
+static uint8_t *pack_bits(struct packer *p, uint8_t *out, const uint64_t *x, uint32_t n,
+			  uint64_t base, unsigned int bits, uint32_t *n_exceptions)
+{
+	uint64_t mask = bits == 64 ? ~0ULL : (1ULL << bits) - 1, acc = 0, y;
+	uint8_t *end = out + ((uint64_t)n * bits + 7) / 8;
+	unsigned int fill = 0;
+	uint32_t i, exceptions = 0;
+
+	if (bits == 64) {
+		for (i = 0; i < n; i++, out += 8) {
+			y = x[i] - base;
+			memcpy(out, &y, 8);
+		}
+		return out;
+	}
+	for (i = 0; i < n; i++) {
+		y = x[i] - base;
+		if (__builtin_expect(y > mask, 0)) {
+			p->exception_at[exceptions] = i;
+			p->exception_high[exceptions++] = y >> bits;
+			y &= mask;
+		}
+		acc |= y << fill;
+		fill += bits;
+		if (fill >= 64) {
+			memcpy(out, &acc, 8);
+			out += 8;
+			fill -= 64;
+			acc = y >> (bits - fill);
+		}
+	}
+	if (fill)
+		memcpy(out, &acc, 8);
+	*n_exceptions = exceptions;
+	return end;
+}
+
+/* Choose the number of bits that makes @n numbers with these lengths shortest. */
+static unsigned int choose_bits(const uint32_t *lengths, uint32_t n, unsigned int longest,
+				uint64_t *cost)
+{
+	unsigned int b, best = longest;
+	uint32_t exceptions = 0;
+	uint64_t bits, least;
+
+	if (best > 56)
+		best = 64;
+	least = (uint64_t)n * best;
+	for (b = longest; b-- > 0;) {
+		exceptions += lengths[b + 1];
+		if (exceptions > n / 8 ||
+		    exceptions > ARRAY_SIZE(((struct packer *)0)->exception_at))
+			break;
+		bits = (uint64_t)n * b + (uint64_t)exceptions * EXCEPTION_BITS;
+		if (b <= 56 && bits < least) {
+			least = bits;
+			best = b;
+		}
+	}
+	*cost = least;
+	return best;
+}
+
+static unsigned int measure(const uint64_t *x, uint32_t n, uint64_t base, uint64_t max,
+			    uint64_t *cost)
+{
+	uint32_t lengths[2][65] = {{0}};
+	unsigned int longest = bit_length(max - base), b;
+	uint32_t i;
+
+	if (longest <= 2 || n < 8) { /* nothing to gain */
+		*cost = (uint64_t)n * longest;
+		return longest > 56 ? 64 : longest;
+	}
+	for (i = 0; i + 1 < n; i += 2) {
+		lengths[0][bit_length(x[i] - base)]++;
+		lengths[1][bit_length(x[i + 1] - base)]++;
+	}
+	if (i < n)
+		lengths[0][bit_length(x[i] - base)]++;
+	for (b = 0; b <= longest; b++)
+		lengths[0][b] += lengths[1][b];
+	return choose_bits(lengths[0], n, longest, cost);
+}
+
+static uint32_t dict_hash(uint64_t v)
+{
+	return (uint32_t)(v * 0x9e3779b97f4a7c15ULL >> 54);
+}
+
+/* Replace each x by its place in the dictionary; returns the entries, 0 if they are too many. */
+static uint32_t make_dict(struct packer *p, const uint64_t *x, uint32_t n)
+{
+	uint64_t last = ~x[0];
+	uint32_t entries = 0, h, i;
+	uint8_t code = 0;
+
+	memset(p->slot_code, 0, sizeof(p->slot_code));
+	for (i = 0; i < n; i++) {
+		if (x[i] != last) {
+			last = x[i];
+			h = dict_hash(last);
+			while (p->slot_code[h] && p->slot_value[h] != last)
+				h = (h + 1) % ARRAY_SIZE(p->slot_code);
+			if (!p->slot_code[h]) {
+				if (entries == ARRAY_SIZE(p->dict))
+					return 0;
+				p->dict[entries++] = last;
+				p->slot_value[h] = last;
+				p->slot_code[h] = (uint16_t)entries;
+			}
+			code = (uint8_t)(p->slot_code[h] - 1);
+		}
+		p->codes[i] = code;
+	}
+	return entries;
+}
+
+static uint8_t tag(unsigned int width, enum column_method method, enum column_transform transform)
+{
+	static const uint8_t log2_width[9] = {[1] = 0, [2] = 1, [4] = 2, [8] = 3};
+
+	return (uint8_t)(log2_width[width] | method << 2 | transform << 4);
+}
+
+static void extremes(const uint64_t *x, uint32_t n, uint64_t *min, uint64_t *max)
+{
+	uint64_t lo = x[0], hi = x[0];
+	uint32_t i;
+
+	for (i = 1; i < n; i++) {
+		lo = x[i] < lo ? x[i] : lo;
+		hi = x[i] > hi ? x[i] : hi;
+	}
+	*min = lo;
+	*max = hi;
+}
+
+static uint8_t *put_exceptions(const struct packer *p, uint8_t *out, uint32_t n)
+{
+	uint32_t i, before = 0;
+
+	out = pack__varint(out, n);
+	for (i = 0; i < n; i++) {
+		out = pack__varint(out, p->exception_at[i] - before);
+		out = pack__varint(out, p->exception_high[i]);
+		before = p->exception_at[i];
+	}
+	return out;
+}
+
+static uint8_t *put_packed(struct packer *p, uint8_t *out, const uint64_t *x, uint32_t n,
+			   uint8_t tag_byte, uint64_t base, unsigned int bits)
+{
+	uint8_t *at = out;
+	uint32_t exceptions = 0;
+
+	*out++ = tag_byte;
+	out = pack__varint(out, base);
+	*out++ = (uint8_t)bits;
+	out = pack_bits(p, out, x, n, base, bits, &exceptions);
+	if (exceptions) {
+		*at |= COLUMN_EXCEPTIONS;
+		out = put_exceptions(p, out, exceptions);
+	}
+	return out;
+}
+
+static uint8_t *put_dict(struct packer *p, uint8_t *out, uint64_t *x, uint32_t n, uint8_t tag_byte,
+			 uint32_t entries)
+{
+	uint64_t before = 0;
+	uint32_t i;
+
+	*out++ = tag_byte;
+	*out++ = (uint8_t)(entries - 1);
+	for (i = 0; i < entries; i++) {
+		out = pack__varint(out, zigzag(p->dict[i] - before));
+		before = p->dict[i];
+	}
+	for (i = 0; i < n; i++)
+		x[i] = p->codes[i];
+	return pack_bits(p, out, x, n, 0, bit_length(entries - 1), &i);
+}
+
+/* Would differences be much shorter? Judged by pairs of neighbours all over the column. */
+static bool rather_diff(const uint64_t *v, uint32_t n, uint64_t cost)
+{
+	uint32_t step = n / SAMPLES + 1, i, samples = 0;
+	uint64_t bits = 0;
+
+	for (i = 1; i < n; i += step, samples++)
+		bits += bit_length(zigzag(v[i] - v[i - 1]));
+	return samples && (bits + samples) * n < cost * samples;
+}
+
+static enum column_transform to_diff(uint64_t *v, uint32_t n)
+{
+	uint64_t before = 0, x, falls = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		x = v[i] - before;
+		falls |= x;
+		before = v[i];
+		v[i] = x;
+	}
+	if (!(falls >> 63))
+		return TRANSFORM_DIFF;
+	for (i = 0; i < n; i++)
+		v[i] = zigzag(v[i]);
+	return TRANSFORM_ZIGZAG_DIFF;
+}
+
+static enum column_transform to_signed(uint64_t *v, uint32_t n, unsigned int width)
+{
+	unsigned int shift = 64 - 8 * width;
+	uint64_t any = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		any |= v[i];
+	if (!(any >> (8 * width - 1)))
+		return TRANSFORM_NONE;
+	for (i = 0; i < n; i++)
+		v[i] = zigzag((uint64_t)((int64_t)(v[i] << shift) >> shift));
+	return TRANSFORM_ZIGZAG;
+}
+
+static enum column_transform to_age(uint64_t *v, uint32_t n, const uint64_t *times)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		v[i] = times[i] - v[i];
+	return TRANSFORM_AGE;
+}
+
+static bool all_equal(const uint64_t *v, uint32_t n)
+{
+	uint64_t differ = 0;
+	uint32_t i;
+
+	for (i = 1; i < n; i++)
+		differ |= v[i] ^ v[0];
+	return !differ;
+}
+
+uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, unsigned int width,
+		      enum pack_hint hint, const uint64_t *times)
+{
+	enum column_transform transform = TRANSFORM_NONE;
+	uint64_t min, max, cost;
+	unsigned int bits;
+	uint32_t entries;
+
+	if (all_equal(v, n)) {
+		*out++ = tag(width, v[0] ? COLUMN_CONST : COLUMN_ZERO, TRANSFORM_NONE);
+		return v[0] ? pack__varint(out, v[0]) : out;
+	}
+	if (hint == PACK_SIGNED)
+		transform = to_signed(v, n, width);
+	else if (hint == PACK_TIME)
+		transform = to_age(v, n, times);
+	else if (hint == PACK_RISING)
+		transform = to_diff(v, n);
+	extremes(v, n, &min, &max);
+	bits = measure(v, n, min, max, &cost);
+	if (n >= DICT_MIN_VALUES && hint != PACK_RISING && cost > 4ull * n) {
+		entries = make_dict(p, v, n);
+		if (entries &&
+		    (uint64_t)n * bit_length(entries - 1) + entries * DICT_ENTRY_BITS < cost)
+			return put_dict(p, out, v, n, tag(width, COLUMN_DICT, transform), entries);
+		if (hint == PACK_PLAIN && rather_diff(v, n, cost)) {
+			transform = to_diff(v, n);
+			extremes(v, n, &min, &max);
+			bits = measure(v, n, min, max, &cost);
+		}
+	}
+	return put_packed(p, out, v, n, tag(width, COLUMN_PACKED, transform), min, bits);
+}
+
+/* ---- and back ---- */
+
+const uint8_t *unpack__varint(const uint8_t *in, const uint8_t *end, uint64_t *v)
+{
+	unsigned int shift;
+	uint64_t x = 0;
+
+	for (shift = 0; shift < 70 && in < end; shift += 7) {
+		x |= (uint64_t)(*in & 0x7f) << shift;
+		if (!(*in++ & 0x80)) {
+			*v = x;
+			return in;
+		}
+	}
+	return NULL;
+}
+
+static const uint8_t *unpack_bits(const uint8_t *in, const uint8_t *end, uint64_t *v, uint32_t n,
+				  uint64_t base, unsigned int bits)
+{
+	uint64_t mask = (1ULL << (bits & 63)) - 1, at, word;
+	uint64_t bytes = ((uint64_t)n * bits + 7) / 8;
+	uint32_t i;
+
+	if (bytes > (uint64_t)(end - in) || (bits > 56 && bits != 64))
+		return NULL;
+	if (bits == 64) {
+		for (i = 0; i < n; i++) {
+			memcpy(&word, in + (size_t)i * 8, 8);
+			v[i] = base + word;
+		}
+		return in + bytes;
+	}
+	for (i = 0, at = 0; i < n; i++, at += bits) {
+		memcpy(&word, in + (at >> 3), 8);
+		v[i] = base + (word >> (at & 7) & mask);
+	}
+	return in + bytes;
+}
+
+static const uint8_t *unpack_exceptions(const uint8_t *in, const uint8_t *end, uint64_t *v,
+					uint32_t n, unsigned int bits)
+{
+	uint64_t count, distance, high, at = 0;
+
+	in = unpack__varint(in, end, &count);
+	if (!in || count > n)
+		return NULL;
+	while (count--) {
+		in = unpack__varint(in, end, &distance);
+		in = in ? unpack__varint(in, end, &high) : NULL;
+		if (!in || distance >= n || at + distance >= n)
+			return NULL;
+		at += distance;
+		v[at] += high << bits;
+	}
+	return in;
+}
+
+static const uint8_t *unpack_packed(const uint8_t *in, const uint8_t *end, uint64_t *v, uint32_t n,
+				    bool exceptions)
+{
+	unsigned int bits;
+	uint64_t base;
+
+	in = unpack__varint(in, end, &base);
+	if (!in || in == end)
+		return NULL;
+	bits = *in++;
+	in = unpack_bits(in, end, v, n, base, bits);
+	if (in && exceptions)
+		in = bits <= 56 ? unpack_exceptions(in, end, v, n, bits) : NULL;
+	return in;
+}
+
+static const uint8_t *unpack_dict(const uint8_t *in, const uint8_t *end, uint64_t *v, uint32_t n)
+{
+	uint64_t dict[256] = {0}, x, before = 0;
+	unsigned int entries, i;
+
+	if (in == end)
+		return NULL;
+	entries = *in++ + 1u;
+	for (i = 0; i < entries; i++) {
+		in = unpack__varint(in, end, &x);
+		if (!in)
+			return NULL;
+		before += unzigzag(x);
+		dict[i] = before;
+	}
+	in = unpack_bits(in, end, v, n, 0, bit_length(entries - 1));
+	for (i = 0; in && i < n; i++)
+		v[i] = dict[v[i]];
+	return in;
+}
+
+static void undo(enum column_transform transform, uint64_t *v, uint32_t n, const uint64_t *times)
+{
+	uint64_t u = 0;
+	uint32_t i;
+
+	switch (transform) {
+	case TRANSFORM_ZIGZAG:
+		for (i = 0; i < n; i++)
+			v[i] = unzigzag(v[i]);
+		break;
+	case TRANSFORM_AGE:
+		for (i = 0; i < n; i++)
+			v[i] = times[i] - v[i];
+		break;
+	case TRANSFORM_DIFF:
+		for (i = 0; i < n; i++)
+			v[i] = u += v[i];
+		break;
+	case TRANSFORM_ZIGZAG_DIFF:
+		for (i = 0; i < n; i++)
+			v[i] = u += unzigzag(v[i]);
+		break;
+	default:
+		break;
+	}
+}
+
+static void fill(uint64_t *v, uint32_t n, uint64_t x)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		v[i] = x;
+}
+
+const uint8_t *unpack__column(const uint8_t *in, const uint8_t *end, uint64_t *v, uint32_t n,
+			      const uint64_t *times, unsigned int *width)
+{
+	enum column_transform transform;
+	enum column_method method;
+	uint64_t x = 0;
+	uint8_t t;
+
+	if (in >= end)
+		return NULL;
+	t = *in++;
+	*width = 1u << (t & 3);
+	method = t >> 2 & 3;
+	transform = t >> 4 & 7;
+	if (transform >= TRANSFORM_MAX || (transform == TRANSFORM_AGE && !times) ||
+	    (t & COLUMN_EXCEPTIONS && method != COLUMN_PACKED))
+		return NULL;
+	switch (method) {
+	case COLUMN_CONST:
+		in = unpack__varint(in, end, &x);
+		/* fall through */
+	case COLUMN_ZERO:
+		fill(v, n, x);
+		break;
+	case COLUMN_PACKED:
+		in = unpack_packed(in, end, v, n, t & COLUMN_EXCEPTIONS);
+		break;
+	case COLUMN_DICT:
+		in = unpack_dict(in, end, v, n);
+		break;
+	}
+	if (in)
+		undo(transform, v, n, times);
+	return in;
+}
+
+static const uint8_t *skip_varints(const uint8_t *in, const uint8_t *end, uint64_t n)
+{
+	uint64_t x;
+
+	while (in && n--)
+		in = unpack__varint(in, end, &x);
+	return in;
+}
+
+static const uint8_t *skip_bits(const uint8_t *in, const uint8_t *end, uint32_t n,
+				unsigned int bits)
+{
+	uint64_t bytes = ((uint64_t)n * bits + 7) / 8;
+
+	return bytes <= (uint64_t)(end - in) ? in + bytes : NULL;
+}
+
+static const uint8_t *skip_packed(const uint8_t *in, const uint8_t *end, uint32_t n,
+				  bool exceptions)
+{
+	uint64_t count;
+
+	in = skip_varints(in, end, 1);
+	if (!in || in == end)
+		return NULL;
+	in = skip_bits(in + 1, end, n, *in);
+	if (!in || !exceptions)
+		return in;
+	in = unpack__varint(in, end, &count);
+	return in && count <= n ? skip_varints(in, end, 2 * count) : NULL;
+}
+
+const uint8_t *unpack__skip(const uint8_t *in, const uint8_t *end, uint32_t n, unsigned int *width)
+{
+	unsigned int entries;
+	uint8_t t;
+
+	if (in >= end)
+		return NULL;
+	t = *in++;
+	*width = 1u << (t & 3);
+	switch (t >> 2 & 3) {
+	case COLUMN_ZERO:
+		return in;
+	case COLUMN_CONST:
+		return skip_varints(in, end, 1);
+	case COLUMN_PACKED:
+		return skip_packed(in, end, n, t & COLUMN_EXCEPTIONS);
+	default:
+		if (in == end)
+			return NULL;
+		entries = *in++ + 1u;
+		in = skip_varints(in, end, entries);
+		return in ? skip_bits(in, end, n, bit_length(entries - 1)) : NULL;
+	}
+}

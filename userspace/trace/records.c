@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/trace/records.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define SIGNED_u8  false
+#define SIGNED_u16 false
+#define SIGNED_u32 false
+#define SIGNED_u64 false
+#define SIGNED_s32 true
+#define SIGNED_s64 true
+#define SIGNED_f64 false
+
+#define TAIL_NONE false
+#define TAIL_TEXT true
+
+#define FIELD(t, fname, fmt)                                                                       \
+	{.name = #fname,                                                                           \
+	 .offset = offsetof(this_rec, fname),                                                      \
+	 .width = sizeof(rec_##t),                                                                 \
+	 .is_signed = SIGNED_##t,                                                                  \
+	 .format = REC_FMT_##fmt},
+#define FIELD_COMM(fname)                                                                          \
+	{.name = #fname,                                                                           \
+	 .offset = offsetof(this_rec, fname),                                                      \
+	 .width = REC_COMM_LEN,                                                                    \
+	 .format = REC_FMT_COMM},
+#define IS_LEN(t, fname, fmt) +(REC_FMT_##fmt == REC_FMT_LEN)
+#define IS_LEN_COMM(fname)
+
+/* A function for each record, because only inside one can "this_rec" name its struct. */
+#define DESCRIBE(id, NAME, rname, rhook, rtail, rwhat)                                             \
+	static const struct record_desc *describe_##rname(void)                                    \
+	{                                                                                          \
+		typedef struct rec_##rname this_rec;                                               \
+		static const struct record_field fields[] = {                                      \
+			REC_FIELDS_##rname(FIELD, FIELD_COMM)};                                    \
+		static const struct record_desc desc = {                                           \
+			.type = id,                                                                \
+			.hook = REC_HOOK_##rhook,                                                  \
+			.size = sizeof(this_rec),                                                  \
+			.n_fields = ARRAY_SIZE(fields),                                            \
+			.n_texts = 0 REC_FIELDS_##rname(IS_LEN, IS_LEN_COMM),                      \
+			.has_tail = TAIL_##rtail,                                                  \
+			.name = #rname,                                                            \
+			.what = rwhat,                                                             \
+			.fields = fields,                                                          \
+		};                                                                                 \
+                                                                                                   \
+		return &desc;                                                                      \
+	}
+REC_RECORDS(DESCRIBE)
+
+static const struct record_desc *(*const by_type[REC_TYPE_MAX])(void) = {
+#define X(id, NAME, name, hook, tail, what) [id] = describe_##name,
+	REC_RECORDS(X)
+#undef X
+};
+
+static const uint16_t in_order[] = {
+#define X(id, NAME, name, hook, tail, what) id,
+	REC_RECORDS(X)
+#undef X
+};
+
+const struct record_desc *record__find(uint16_t type)
+{
+	return type < REC_TYPE_MAX && by_type[type] ? by_type[type]() : NULL;
+}
+
+const struct record_desc *record__at(size_t i)
+{
+	return i < ARRAY_SIZE(in_order) ? by_type[in_order[i]]() : NULL;
+}
+
+const struct record_desc *record__by_name(const char *name)
+{
+	const struct record_desc *d;
+	size_t i;
+
+	for (i = 0; (d = record__at(i)); i++)
+		if (strcmp(d->name, name) == 0)
+			return d;
+	return NULL;
+}
+
+const char *record__hook_name(uint32_t hook)
+{
+	static const char *const names[] = {
+#define X(num, NAME, name, what) [num] = #name,
+		REC_HOOKS(X)
+#undef X
+	};
+
+	return hook < ARRAY_SIZE(names) ? names[hook] : NULL;
+}
+
+const char *record__lost_why(uint32_t why)
+{
+	static const char *const names[] = {
+		[REC_LOST_RING] = "no room in the kernel's ring",
+		[REC_LOST_STATE] = "no memory for the state of a task",
+		[REC_LOST_MARK] = "no room in a program's mark ring",
+		[REC_LOST_WRITE] = "the trace could not be written",
+	};
+
+	return why < ARRAY_SIZE(names) && names[why] ? names[why] : "?";
+}
+
+const char *record__hook_state(uint32_t state)
+{
+	static const char *const names[] = {
+		[REC_HOOK_OFF] = "off",
+		[REC_HOOK_ATTACHED] = "attached",
+		[REC_HOOK_DEGRADED] = "degraded",
+		[REC_HOOK_REFUSED] = "refused",
+	};
+
+	return state < ARRAY_SIZE(names) ? names[state] : "?";
+}
+
+static uint32_t load_u32(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+const char *record__text(const struct rec *rec, unsigned int i, size_t *len)
+{
+	const struct record_desc *d = record__find(rec->type);
+	const char *base = (const char *)rec, *text;
+	unsigned int f, nth = 0;
+
+	*len = 0;
+	if (!d || i >= d->n_texts)
+		return NULL;
+	text = base + d->size;
+	for (f = 0; f < d->n_fields; f++) {
+		if (d->fields[f].format != REC_FMT_LEN)
+			continue;
+		*len = load_u32(base + d->fields[f].offset);
+		if (nth++ == i)
+			return text;
+		text += *len;
+	}
+	return NULL;
+}
+
+int record__check(const struct rec *rec)
+{
+	const struct record_desc *d = record__find(rec->type);
+	uint64_t need;
+	unsigned int f;
+
+	if (rec->size % REC_ALIGN || rec->size < sizeof(*rec))
+		return -EINVAL;
+	if (!d || !d->has_tail)
+		return 0;
+	need = d->size;
+	if (rec->size < need)
+		return -EINVAL;
+	for (f = 0; f < d->n_fields; f++)
+		if (d->fields[f].format == REC_FMT_LEN)
+			need += load_u32((const char *)rec + d->fields[f].offset);
+	return need <= rec->size ? 0 : -EINVAL;
+}
+
+struct rec *record__build(void *buf, size_t size, const struct rec *fixed, const char *const *texts,
+			  unsigned int n)
+{
+	const struct record_desc *d = record__find(fixed->type);
+	unsigned int f, nth = 0;
+	struct rec *rec = buf;
+	size_t used, end, len;
+	uint32_t stored;
+
+	if (size > REC_MAX_SIZE)
+		size = REC_MAX_SIZE;
+	size &= ~(size_t)(REC_ALIGN - 1);
+	if (!d || size < d->size)
+		return NULL;
+	memcpy(buf, fixed, d->size);
+	used = d->size;
+	for (f = 0; f < d->n_fields; f++) {
+		if (d->fields[f].format != REC_FMT_LEN)
+			continue;
+		len = nth < n && texts[nth] ? strlen(texts[nth]) : 0;
+		if (len > size - used)
+			len = size - used;
+		if (len)
+			memcpy((char *)buf + used, texts[nth], len);
+		nth++;
+		used += len;
+		stored = (uint32_t)len;
+		memcpy((char *)buf + d->fields[f].offset, &stored, sizeof(stored));
+	}
+	end = (used + REC_ALIGN - 1) & ~(size_t)(REC_ALIGN - 1);
+	memset((char *)buf + used, 0, end - used);
+	rec->size = (uint16_t)end;
+	return rec;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables of every record and field, generated from bpf/include/events.h. */
+#ifndef XPUGAP_TRACE_RECORDS_H
+#define XPUGAP_TRACE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/include/events.h"
+
+enum record_format { /* events.h says what they mean */
+		     REC_FMT_DEC,
+		     REC_FMT_HEX,
+		     REC_FMT_NS,
+		     REC_FMT_TIME,
+		     REC_FMT_BYTES,
+		     REC_FMT_DEV,
+		     REC_FMT_MODE,
+		     REC_FMT_RET,
+		     REC_FMT_NAME,
+		     REC_FMT_TID,
+		     REC_FMT_STATE,
+		     REC_FMT_FLAGS,
+		     REC_FMT_REAL,
+		     REC_FMT_LEN,
+		     REC_FMT_PAD,
+		     REC_FMT_COMM, /* REC_COMM_LEN bytes of text */
+};
+
+struct record_field {
+	const char *name;
+	uint16_t offset; /* in the record */
+	uint8_t width;	 /* bytes */
+	bool is_signed;
+	enum record_format format;
+};
+
+struct record_desc {
+	uint16_t type;
+	uint16_t hook;
+	uint16_t size; /* of the head and the fixed part */
+	uint16_t n_fields;
+	uint16_t n_texts; /* strings in the tail */
+	bool has_tail;
+	const char *name;
+	const char *what;
+	const struct record_field *fields;
+};
+
+/* The description of @type, NULL if this program does not know it. */
+const struct record_desc *record__find(uint16_t type);
+const struct record_desc *record__by_name(const char *name);
+
+/* The @i-th description in the order of events.h, NULL past the last. */
+const struct record_desc *record__at(size_t i);
+
+/* Name of a hook family ("sched"), NULL if unknown. */
+const char *record__hook_name(uint32_t hook);
+
+/* Names of enum rec_lost_why and rec_hook_state; "?" if unknown. */
+const char *record__lost_why(uint32_t why);
+const char *record__hook_state(uint32_t state);
+
+/*
+ * The @i-th string of the tail of @rec, not NUL-terminated; *@len is its length. NULL with 0 if
+ * there is none. Only for records that passed record__check(), as all that a reader delivers did.
+ */
+const char *record__text(const struct rec *rec, unsigned int i, size_t *len);
+
+/*
+ * Is @rec well formed: its size a multiple of REC_ALIGN, not below its head, and long enough for
+ * the strings of its tail? 0 or -EINVAL. A record shorter than its struct is well formed if its
+ * type has no tail.
+ */
+int record__check(const struct rec *rec);
+
+/*
+ * Build a record with a tail in @buf of @size bytes: the head and fixed part are copied from
+ * @fixed (of its type's size), the LEN fields and the size are set from the @n strings. Strings
+ * that do not fit are cut. Returns the record, NULL if not even the fixed part fits.
+ */
+struct rec *record__build(void *buf, size_t size, const struct rec *fixed, const char *const *texts,
+			  unsigned int n);
+
+#endif

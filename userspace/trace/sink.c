@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/trace/sink.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct sink {
+	int fd;
+	off_t start; /* of our bytes in the file; -1: not a regular file */
+	bool has_thread;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool wanted; /* under lock, like the rest */
+	bool ending;
+	int sync_err;
+};
+
+static int make_durable(int fd)
+{
+	/* EINVAL, EROFS: not something that could be made durable */
+	if (fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS)
+		return 0;
+	return -errno;
+}
+
+static void *sync_thread(void *arg)
+{
+	struct sink *s = arg;
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->ending) {
+		if (!s->wanted) {
+			pthread_cond_wait(&s->wake, &s->lock);
+			continue;
+		}
+		s->wanted = false;
+		pthread_mutex_unlock(&s->lock);
+		err = make_durable(s->fd);
+		pthread_mutex_lock(&s->lock);
+		if (err && !s->sync_err)
+			s->sync_err = err;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* The helper must not take signals that are meant for the program. */
+static int start_thread(struct sink *s)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&s->thread, NULL, sync_thread, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	s->has_thread = !err;
+	return -err;
+}
+
+struct sink *sink__new(int fd, bool sync)
+{
+	struct sink *s = calloc(1, sizeof(*s));
+	struct stat st;
+	int err = 0;
+
+	if (!s)
+		return NULL;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
+	s->fd = fd;
+	s->start = -1;
+	if (fstat(fd, &st)) {
+		err = -errno;
+		goto out;
+	}
+	if (S_ISREG(st.st_mode))
+		s->start = lseek(fd, 0, SEEK_CUR);
+	if (sync && S_ISREG(st.st_mode))
+		err = start_thread(s);
+out:
+	if (!err)
+		return s;
+	sink__free(s);
+	errno = -err;
+	return NULL;
+}
+
+static void end_thread(struct sink *s)
+{
+	if (!s->has_thread)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->ending = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	s->has_thread = false;
+}
+
+void sink__free(struct sink *s)
+{
+	if (!s)
+		return;
+	end_thread(s);
+	pthread_cond_destroy(&s->wake);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static int write_all(int fd, const uint8_t *p, size_t size, size_t *done)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLOUT};
+	ssize_t n;
+
+	for (*done = 0; *done < size;) {
+		n = write(fd, p + *done, size - *done);
+		if (n > 0)
+			*done += (size_t)n;
+		else if (n == 0)
+			return -ENOSPC;
+		else if (errno == EAGAIN)
+			poll(&pfd, 1, -1);
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+int sink__write(struct sink *s, const void *data, size_t size, size_t *done)
+{
+	const struct timespec now = {0};
+	sigset_t set, old, pending;
+	int err;
+
+	/* a closed pipe or a limit on file size is an answer here, not a signal */
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	err = write_all(s->fd, data, size, done);
+	if (err == -EPIPE && !sigismember(&pending, SIGPIPE)) {
+		sigdelset(&set, SIGXFSZ);
+		sigtimedwait(&set, NULL, &now);
+	} else if (err == -EFBIG && !sigismember(&pending, SIGXFSZ)) {
+		sigdelset(&set, SIGPIPE);
+		sigtimedwait(&set, NULL, &now);
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+void sink__sync(struct sink *s)
+{
+	if (!s->has_thread)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->wanted = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int sink__rewind(struct sink *s, uint64_t size)
+{
+	if (s->start < 0)
+		return -ESPIPE;
+	if (ftruncate(s->fd, s->start + (off_t)size) ||
+	    lseek(s->fd, s->start + (off_t)size, SEEK_SET) < 0)
+		return -errno;
+	return 0;
+}
+
+int sink__finish(struct sink *s)
+{
+	bool had_thread = s->has_thread;
+	int err = 0;
+
+	end_thread(s);
+	if (had_thread)
+		err = make_durable(s->fd);
+	return s->sync_err ? s->sync_err : err;
+}

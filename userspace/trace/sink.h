@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the writer's bytes go: a file, a pipe, a memfd. Private to this folder. */
+#ifndef XPUGAP_TRACE_SINK_H
+#define XPUGAP_TRACE_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sink;
+
+/* @fd stays the caller's. With @sync, a helper thread makes durable what sink__sync() asks. */
+struct sink *sink__new(int fd, bool sync);
+void sink__free(struct sink *s);
+
+/*
+ * Write all of @data; waits where @fd is non-blocking. 0 or -errno, with *@done bytes written.
+ * Never raises SIGPIPE or SIGXFSZ.
+ */
+int sink__write(struct sink *s, const void *data, size_t size, size_t *done);
+
+/* Ask for durability of what is written; returns at once. */
+void sink__sync(struct sink *s);
+
+/* Go back to @size bytes after the place where this sink began; -ESPIPE for a pipe. */
+int sink__rewind(struct sink *s, uint64_t size);
+
+/* End the helper; make everything durable. 0 or the first error of a sync. */
+int sink__finish(struct sink *s);
+
+#endif
