@@ -9,7 +9,7 @@
 #include "workloads/suite/workload.h"
 
 #define NAME_OF(name, what) #name " "
-static const char workload_names[] = WORKLOAD_TABLE(NAME_OF);
+static const char workload_names[] = "" WORKLOAD_TABLE(NAME_OF);
 static const char device_names[] = DEVICE_TABLE(NAME_OF);
 static const char command_names[] = CMD_TABLE(NAME_OF);
 

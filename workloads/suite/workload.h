@@ -36,7 +36,8 @@ struct workload_step {
 	uint64_t items; /* in the workload's unit */
 	double flops;	/* useful floating-point operations, 0 if not known */
 	uint64_t bytes; /* moved to or from the device, 0 if not known */
-	double loss;	/* NaN if there is none */
+	double loss;	/* where has_loss; NaN ends the run as failed */
+	bool has_loss;
 };
 
 /*
@@ -62,9 +63,8 @@ struct workload {
 	void (*teardown)(void *state);
 };
 
-#define WORKLOAD_TABLE(X)                                                                          \
-	X(flops, "square matrix products, as Milabench's flops")                                   \
-	X(resnet50, "ResNet-50 trained on JPEG files")
+/* X(name, what it is); a row is added together with its file models/NAME.c */
+#define WORKLOAD_TABLE(X)
 
 #define WORKLOAD_DECLARE(name, what) extern const struct workload workload_##name;
 WORKLOAD_TABLE(WORKLOAD_DECLARE)
@@ -72,6 +72,11 @@ WORKLOAD_TABLE(WORKLOAD_DECLARE)
 
 /* NULL-terminated, in the order of the table. */
 extern const struct workload *const workloads[];
+
+/* NULL if unknown, after printing so with the nearest known name. */
 const struct workload *workload__find(const char *name);
+
+/* "tiny", "small", "full", NULL-terminated: choices of an option row. */
+extern const char *const workload_sizes[];
 
 #endif
