@@ -10,8 +10,8 @@ char LICENSE[] SEC("license") = "GPL";
 /* the sched hook reports ends, when the kernel's counts are final */
 const volatile bool exit_by_sched = false;
 
-/* tasks that the last walk told of */
-__u64 found;
+__u64 found; /* tasks that walks over the tree told of */
+__s64 live;  /* tasks of the target that have not ended */
 
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
@@ -26,10 +26,12 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 		return 0;
 	t = cost__begin(h);
 	state = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state)
+	if (state) {
 		state->flags = TASK_STATE_DEFINED | TASK_STATE_BORN;
-	else
+		__sync_fetch_and_add(&live, 1);
+	} else {
 		h->lost_state++;
+	}
 	rec = ring__reserve(h, REC_TASK_FORK, sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -103,9 +105,11 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
 
-	if (exit_by_sched || !h || !filter__find(task))
+	if (!h || !filter__find(task))
 		return 0;
-	task__exit(h, task);
+	__sync_fetch_and_add(&live, -1);
+	if (!exit_by_sched)
+		task__exit(h, task);
 	return 0;
 }
 
@@ -141,7 +145,8 @@ int walk_tree(struct bpf_iter__task *ctx)
 		return 0;
 	if (task__define(h, task, REC_TASK_TARGET)) {
 		state->flags |= TASK_STATE_DEFINED;
-		found++;
+		__sync_fetch_and_add(&found, 1);
+		__sync_fetch_and_add(&live, 1);
 	}
 	return 0;
 }

@@ -244,6 +244,7 @@ enum rec_type {
 REC_RECORDS(REC_CHECK)
 
 #define REC_NO_STEP (~0ULL)
+#define REC_NO_CPU  (~0U)
 
 enum rec_lost_why {
 	REC_LOST_RING = 1,  /* no room in a kernel ring */
@@ -251,6 +252,7 @@ enum rec_lost_why {
 	REC_LOST_MARK = 3,  /* no room in a program's mark ring */
 	REC_LOST_WRITE = 4, /* the trace file took no more */
 	REC_LOST_BAD = 5,   /* bytes that cannot be a record, in a program's mark ring */
+	REC_LOST_NESTED = 6, /* a hook was hit while it ran on that cpu; cpu is REC_NO_CPU */
 };
 
 enum rec_hook_state {

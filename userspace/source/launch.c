@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ struct report {
 
 struct launch {
 	pid_t pid;
-	int go_fd;     /* a byte lets the child go, its closing ends it */
+	int go_fd;     /* a socket: a byte lets the child go, its closing ends it */
 	int report_fd; /* reports; closed by a successful exec */
 	char *name;
 	bool gone; /* the child was let go or waited for */
@@ -229,7 +229,8 @@ static int start_child(struct launch *l, const struct launch_opts *o)
 {
 	int go[2] = {-1, -1}, report[2] = {-1, -1}, err = 0;
 
-	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0 ||
+	    pipe2(report, O_CLOEXEC) < 0) {
 		err = -errno;
 		goto out;
 	}
@@ -298,7 +299,7 @@ int launch__exec(struct launch *l)
 	struct report r = {0};
 	int err;
 
-	if (write(l->go_fd, "", 1) != 1) {
+	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1) {
 		err = -errno;
 		log_error("cannot run '%s': its process is gone", l->name);
 		return err;
@@ -336,10 +337,10 @@ char *launch__describe(int status, char *buf, size_t size)
 {
 	if (WIFEXITED(status))
 		snprintf(buf, size, "exited with status %d", WEXITSTATUS(status));
-	else if (WIFSIGNALED(status))
+	else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status)))
 		snprintf(buf, size, "was killed by SIG%s%s", sigabbrev_np(WTERMSIG(status)),
 			 WCOREDUMP(status) ? " (core dumped)" : "");
 	else
-		snprintf(buf, size, "ended with wait status 0x%x", status);
+		snprintf(buf, size, "was killed by signal %d", WTERMSIG(status));
 	return buf;
 }

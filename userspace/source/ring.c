@@ -52,7 +52,7 @@ const struct rec *ring__next(struct ring *r, unsigned long end)
 	while (r->pos < end) {
 		head = (const uint32_t *)(r->data + (r->pos & (r->bytes - 1)));
 		len = __atomic_load_n(head, __ATOMIC_ACQUIRE);
-		if (len & BPF_RINGBUF_BUSY_BIT) {
+		if (len & RING_BUSY) {
 			r->busy = true;
 			return NULL;
 		}

@@ -16,6 +16,8 @@
 
 #include "bpf/include/events.h"
 
+#define RING_BUSY 0x80000000u /* in a record's length: it is still being filled */
+
 struct ring {
 	unsigned long *consumer;       /* in the page that we may write */
 	const unsigned long *producer; /* in the page before the data */

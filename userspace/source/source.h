@@ -16,9 +16,11 @@ struct source; /* each source embeds or defines its own state behind this name *
 
 struct source_ctx {
 	struct trace_writer *writer; /* where records go */
-	pid_t target;		     /* root of the recorded tree; 0: none yet */
+	pid_t target;		     /* root of the recorded tree; 0: none yet, see add */
+	uid_t uid;		     /* whom the targets run as, besides ourselves */
 	const char *const *probes;   /* names asked for, NULL-terminated; NULL: the defaults */
-	uint64_t ring_bytes;	     /* per cpu; 0: chosen by the memory budget */
+	uint64_t memory_bytes;	     /* of all its rings together; 0: the source's default */
+	const char *way;	     /* bpf: attach in this way only; NULL: the best there is */
 	const char *input;	     /* replay: a trace; fake: a recipe */
 };
 
@@ -36,6 +38,14 @@ struct source_stats {
  * stop:  no new records; poll may still drain
  * stats: totals so far
  * close: release everything; a no-op on NULL
+ *
+ * These may be NULL:
+ * add:   record the tree of process @pid too; 0 or -errno
+ * horizon: after a poll that began at @swept_ns: no record older than this will come; without it
+ *        that is @swept_ns itself
+ * env:   "NAME=value" that targets must find in their environment, or NULL; lives as long as @s
+ * fill:  how full, in per cent, the last poll found the fullest ring: who is asked seldom and
+ *        finds much is asked more often
  */
 struct source_ops {
 	const char *name;
@@ -46,6 +56,10 @@ struct source_ops {
 	int (*stop)(struct source *s);
 	void (*stats)(const struct source *s, struct source_stats *out);
 	void (*close)(struct source *s);
+	int (*add)(struct source *s, pid_t pid);
+	uint64_t (*horizon)(const struct source *s, uint64_t swept_ns);
+	const char *(*env)(const struct source *s);
+	unsigned int (*fill)(const struct source *s);
 };
 
 #define SOURCE_TABLE(X)                                                                            \

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The source 'bpf': what the hooks in the kernel record. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "userspace/lib/log.h"
+#include "userspace/source/bpf.h"
+#include "userspace/source/hooks.h"
+#include "userspace/source/probe.h"
+#include "userspace/source/source.h"
+
+#define COUNT_EVERY_NS 1000000000ULL
+#define BUSY_SPINS     2000 /* a record being filled takes some 100 ns, unless its cpu is held up */
+
+/* What was told of a hook's counters on a cpu. */
+struct told {
+	uint64_t lost_ring;
+	uint64_t lost_state;
+	uint64_t hits;
+	uint64_t records;
+};
+
+struct source {
+	struct trace_writer *writer;
+	struct hooks *hooks;
+	struct told *told; /* [cpu][hook] */
+	uint64_t nested[REC_HOOK_MAX];
+	uint64_t checked_ns; /* when the loss counters were last looked at */
+	uint64_t counted_ns; /* when HOOK_COUNT records were last written */
+	uint64_t held_ns;    /* 0, or the time after which a record may still come */
+	uint64_t *last_ns;   /* [cpu]: of the newest record moved */
+	unsigned int fill;
+	struct source_stats stats;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static int put(struct source *s, void *rec, uint16_t type, uint16_t size, uint64_t time_ns)
+{
+	struct rec *hdr = rec;
+
+	hdr->type = type;
+	hdr->size = size;
+	hdr->tid = 0;
+	hdr->time_ns = time_ns;
+	return trace_writer__append(s->writer, TRACE_RING_META, hdr);
+}
+
+/* ---- HOOK, HOOK_COUNT and LOST records ---- */
+
+/* Mean run time of the hook's programs per hit; 0: not measured. */
+static double cost_of(const struct source *s, enum rec_hook_id hook)
+{
+	uint64_t ns = 0, hits = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++) {
+		const struct hook_counts *c = hooks__counts(s->hooks, cpu, hook);
+
+		ns += c->cost_ns;
+		hits += c->cost_hits;
+	}
+	return hits ? (double)ns / hits : 0;
+}
+
+static int write_hook(struct source *s, enum rec_hook_id hook, const struct hook_report *r)
+{
+	struct {
+		struct rec_hook rec;
+		char text[sizeof(r->way) + sizeof(r->reason)];
+	} buf = {0};
+	size_t way = strlen(r->way), reason = strlen(r->reason);
+	size_t size = (sizeof(buf.rec) + way + reason + REC_ALIGN - 1) & ~(size_t)(REC_ALIGN - 1);
+
+	buf.rec.hook = hook;
+	buf.rec.state = r->state;
+	buf.rec.rung = r->rung;
+	buf.rec.err = r->err;
+	buf.rec.cost_ns = cost_of(s, hook);
+	buf.rec.way_len = way;
+	buf.rec.reason_len = reason;
+	memcpy(buf.text, r->way, way);
+	memcpy(buf.text + way, r->reason, reason);
+	return put(s, &buf, REC_HOOK, size, now_ns());
+}
+
+static int write_hooks(struct source *s)
+{
+	const struct hook_report *r;
+	int hook, err = 0;
+
+	for (hook = 0; !err && hook < REC_HOOK_MAX; hook++) {
+		r = hooks__report(s->hooks, hook);
+		if (r)
+			err = write_hook(s, hook, r);
+	}
+	return err;
+}
+
+static int write_lost(struct source *s, enum rec_hook_id hook, unsigned int cpu,
+		      enum rec_lost_why why, uint64_t count, uint64_t now)
+{
+	struct rec_lost rec = {
+		.hook = hook, .cpu = cpu, .why = why, .count = count, .since_ns = s->checked_ns};
+
+	s->stats.lost += count;
+	return put(s, &rec, REC_LOST, sizeof(rec), now);
+}
+
+static struct told *told_of(const struct source *s, unsigned int cpu, enum rec_hook_id hook)
+{
+	return &s->told[cpu * REC_HOOK_MAX + hook];
+}
+
+static int check_loss(struct source *s, unsigned int cpu, enum rec_hook_id hook, uint64_t now)
+{
+	const struct hook_counts *c = hooks__counts(s->hooks, cpu, hook);
+	uint64_t ring = __atomic_load_n(&c->lost_ring, __ATOMIC_RELAXED);
+	uint64_t state = __atomic_load_n(&c->lost_state, __ATOMIC_RELAXED);
+	struct told *t = told_of(s, cpu, hook);
+	int err = 0;
+
+	if (ring != t->lost_ring)
+		err = write_lost(s, hook, cpu, REC_LOST_RING, ring - t->lost_ring, now);
+	if (!err && state != t->lost_state)
+		err = write_lost(s, hook, cpu, REC_LOST_STATE, state - t->lost_state, now);
+	t->lost_ring = ring;
+	t->lost_state = state;
+	return err;
+}
+
+static int check_losses(struct source *s)
+{
+	uint64_t now = now_ns();
+	unsigned int cpu;
+	int hook, err = 0;
+
+	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++)
+		for (hook = 0; !err && hook < REC_HOOK_MAX; hook++)
+			err = check_loss(s, cpu, hook, now);
+	s->checked_ns = now;
+	return err;
+}
+
+static int write_count(struct source *s, unsigned int cpu, enum rec_hook_id hook, uint64_t now)
+{
+	const struct hook_counts *c = hooks__counts(s->hooks, cpu, hook);
+	struct told *t = told_of(s, cpu, hook);
+	struct rec_hook_count rec = {
+		.hook = hook,
+		.cpu = cpu,
+		.hits = __atomic_load_n(&c->hits, __ATOMIC_RELAXED),
+		.records = __atomic_load_n(&c->records, __ATOMIC_RELAXED),
+		.lost = t->lost_ring + t->lost_state,
+	};
+
+	if (rec.hits == t->hits && rec.records == t->records)
+		return 0;
+	t->hits = rec.hits;
+	t->records = rec.records;
+	return put(s, &rec, REC_HOOK_COUNT, sizeof(rec), now);
+}
+
+/* The kernel skips a program that is hit while it runs on the same cpu, and counts that. */
+static int check_nested(struct source *s, enum rec_hook_id hook, uint64_t now)
+{
+	uint64_t n = hooks__nested(s->hooks, hook), more = n - s->nested[hook];
+
+	if (n <= s->nested[hook])
+		return 0;
+	s->nested[hook] = n;
+	return write_lost(s, hook, REC_NO_CPU, REC_LOST_NESTED, more, now);
+}
+
+static int write_counts(struct source *s)
+{
+	uint64_t now = now_ns();
+	unsigned int cpu;
+	int hook, err = 0;
+
+	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++)
+		for (hook = 0; !err && hook < REC_HOOK_MAX; hook++)
+			err = write_count(s, cpu, hook, now);
+	for (hook = 0; !err && hook < REC_HOOK_MAX; hook++)
+		err = check_nested(s, hook, now);
+	s->counted_ns = now;
+	return err;
+}
+
+/* ---- the source ---- */
+
+static void bpf_close(struct source *s)
+{
+	if (!s)
+		return;
+	hooks__free(s->hooks);
+	free(s->told);
+	free(s->last_ns);
+	free(s);
+}
+
+static int bpf_open(struct source **out, const struct source_ctx *ctx)
+{
+	struct hooks_opts opts = {.probes = ctx->probes,
+				  .memory_bytes = ctx->memory_bytes,
+				  .way = ctx->way};
+	struct source *s = calloc(1, sizeof(*s));
+	unsigned int n;
+
+	if (!s)
+		return -ENOMEM;
+	s->writer = ctx->writer;
+	s->hooks = hooks__new(&opts);
+	if (!s->hooks)
+		goto nomem;
+	n = hooks__ncpus(s->hooks) + 1;
+	s->told = calloc(n * REC_HOOK_MAX, sizeof(*s->told));
+	s->last_ns = calloc(n, sizeof(*s->last_ns));
+	if (!s->told || !s->last_ns)
+		goto nomem;
+	*out = s;
+	return 0;
+nomem:
+	bpf_close(s);
+	return -ENOMEM;
+}
+
+static int bpf_start(struct source *s)
+{
+	int err;
+
+	s->checked_ns = s->counted_ns = now_ns();
+	hooks__attach(s->hooks);
+	err = write_hooks(s);
+	if (!err && hooks__report(s->hooks, REC_HOOK_SCHED)->state == REC_HOOK_ATTACHED)
+		err = trace_writer__meta(s->writer, now_ns(), "sched.irq",
+					 hooks__tell_irq(s->hooks) ? "told" : "unknown");
+	return err;
+}
+
+static int bpf_add(struct source *s, pid_t pid)
+{
+	int n = hooks__add(s->hooks, pid);
+
+	return n < 0 ? n : 0;
+}
+
+/* Records are filled within some 100 ns: wait that long for one, not longer. */
+static bool still_busy(struct ring *r, unsigned long end)
+{
+	const uint32_t *head = (const uint32_t *)(r->data + (r->pos & (r->bytes - 1)));
+	int i;
+
+	for (i = 0; i < BUSY_SPINS && r->pos < end; i++)
+		if (!(__atomic_load_n(head, __ATOMIC_ACQUIRE) & RING_BUSY))
+			return false;
+	return true;
+}
+
+static int drain(struct source *s, unsigned int cpu)
+{
+	struct ring *r = hooks__ring(s->hooks, cpu);
+	unsigned long end = ring__begin(r), used = end - r->pos;
+	const struct rec *rec;
+	int n = 0, err = 0;
+
+	if (!used)
+		return 0;
+	if (used * 100 / r->bytes > s->fill)
+		s->fill = used * 100 / r->bytes;
+	do {
+		while (!err && (rec = ring__next(r, end))) {
+			s->last_ns[cpu] = rec->time_ns;
+			s->stats.bytes += rec->size;
+			err = trace_writer__append(s->writer, cpu, rec);
+			n++;
+		}
+	} while (!err && r->busy && !still_busy(r, end));
+	ring__release(r);
+	s->stats.records += n;
+	if (r->busy && s->last_ns[cpu] < s->held_ns)
+		s->held_ns = s->last_ns[cpu];
+	return err ? err : n;
+}
+
+static int bpf_poll(struct source *s)
+{
+	unsigned int cpu;
+	int n, moved = 0;
+
+	s->fill = 0;
+	s->held_ns = UINT64_MAX;
+	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++) {
+		n = drain(s, cpu);
+		if (n < 0)
+			return n;
+		moved += n;
+	}
+	n = check_losses(s);
+	if (!n && s->checked_ns - s->counted_ns >= COUNT_EVERY_NS)
+		n = write_counts(s);
+	return n < 0 ? n : moved;
+}
+
+static uint64_t bpf_horizon(const struct source *s, uint64_t swept_ns)
+{
+	return s->held_ns < swept_ns ? s->held_ns : swept_ns;
+}
+
+static unsigned int bpf_fill(const struct source *s)
+{
+	return s->fill;
+}
+
+static int bpf_stop(struct source *s)
+{
+	int err = hooks__tell_open(s->hooks), n;
+
+	if (err)
+		log_debug("cannot walk over the tasks: %s", log__err(err));
+	hooks__detach(s->hooks);
+	do
+		n = bpf_poll(s);
+	while (n > 0);
+	if (n < 0)
+		return n;
+	n = write_counts(s);
+	return n ? n : write_hooks(s);
+}
+
+static void bpf_stats(const struct source *s, struct source_stats *out)
+{
+	*out = s->stats;
+}
+
+int64_t source_bpf__live(const struct source *s)
+{
+	return hooks__live(s->hooks);
+}
+
+uint64_t source_bpf__ring_bytes(const struct source *s)
+{
+	return hooks__ncpus(s->hooks) ? hooks__ring(s->hooks, 0)->bytes : 0;
+}
+
+const struct hook_report *source_bpf__report(const struct source *s, enum rec_hook_id hook)
+{
+	return hooks__report(s->hooks, hook);
+}
+
+const struct source_ops source_bpf = {
+	.name = "bpf",
+	.summary = "eBPF programs in the running kernel",
+	.open = bpf_open,
+	.start = bpf_start,
+	.poll = bpf_poll,
+	.stop = bpf_stop,
+	.stats = bpf_stats,
+	.close = bpf_close,
+	.add = bpf_add,
+	.horizon = bpf_horizon,
+	.fill = bpf_fill,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The hook families in the kernel: loading them, the ladder of ways to attach each, and what they
+ * share. A family that the kernel refuses costs only itself; its report says why.
+ */
+#ifndef XPUGAP_SOURCE_HOOKS_H
+#define XPUGAP_SOURCE_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/include/events.h"
+#include "bpf/include/shared.h"
+#include "userspace/source/ring.h"
+
+struct hooks;
+
+struct hooks_opts {
+	const char *const *probes; /* names; NULL: the defaults */
+	uint64_t memory_bytes;	   /* of all rings; 0: the default */
+	const char *way;	   /* only this way of attaching; NULL: the best there is */
+};
+
+struct hook_report {
+	enum rec_hook_state state;
+	unsigned int rung;
+	int err;	  /* why the way above was not taken, or why none was: -errno or 0 */
+	char way[16];	  /* "tp_btf", ... */
+	char reason[224]; /* what is missing and the remedy; "" where nothing is */
+};
+
+/*
+ * Load what the probes want. NULL with errno only when memory is short; what the kernel refuses
+ * is in the reports.
+ */
+struct hooks *hooks__new(const struct hooks_opts *opts);
+
+/* Attach what was loaded; what is refused now is in the reports. The number of families. */
+int hooks__attach(struct hooks *h);
+
+/* Detach; the maps and what is in the rings stay until hooks__free(). */
+void hooks__detach(struct hooks *h);
+void hooks__free(struct hooks *h);
+
+/* NULL for hooks that are not the kernel's. */
+const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id hook);
+
+/*
+ * Make the tree of process @pid a target: it, its threads, and all who descend from them. Each
+ * task that no record has told of is told of now. The number of tasks, or -errno.
+ */
+int hooks__add(struct hooks *h, pid_t pid);
+
+/* Record the calls that have not returned. 0 or -errno. */
+int hooks__tell_open(struct hooks *h);
+
+/* Tasks of the targets that have not ended; -1: unknown (no task hook). */
+int64_t hooks__live(const struct hooks *h);
+
+/* Can wake-ups from interrupts be told from others? */
+bool hooks__tell_irq(const struct hooks *h);
+
+/* Possible cpus, their rings and their counters; 0 cpus when there are no maps. */
+unsigned int hooks__ncpus(const struct hooks *h);
+struct ring *hooks__ring(struct hooks *h, unsigned int cpu);
+const struct hook_counts *hooks__counts(const struct hooks *h, unsigned int cpu,
+					enum rec_hook_id hook);
+
+/* Times that a hook's programs were skipped since they were already running on the cpu. */
+uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/source/kernel.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <unistd.h>
+
+#define WORD_BITS (8 * sizeof(unsigned long))
+
+static int parse_cpu(const char **s, unsigned long *cpu)
+{
+	char *end;
+
+	if (**s < '0' || **s > '9')
+		return -EINVAL;
+	*cpu = strtoul(*s, &end, 10);
+	*s = end;
+	return *cpu < CPU_MASK_MAX ? 0 : -ERANGE;
+}
+
+int cpu_mask__parse(struct cpu_mask *m, const char *text)
+{
+	unsigned long first, last;
+	int err;
+
+	*m = (struct cpu_mask){0};
+	while (*text && *text != '\n') {
+		err = parse_cpu(&text, &first);
+		if (err)
+			return err;
+		last = first;
+		if (*text == '-') {
+			text++;
+			err = parse_cpu(&text, &last);
+			if (err)
+				return err;
+		}
+		if (last < first || (*text && *text != ',' && *text != '\n'))
+			return -EINVAL;
+		for (; first <= last; first++) {
+			m->n += !cpu_mask__has(m, first);
+			m->bits[first / WORD_BITS] |= 1UL << (first % WORD_BITS);
+		}
+		if (last + 1 > m->last)
+			m->last = last + 1;
+		if (*text == ',')
+			text++;
+	}
+	return m->n ? 0 : -EINVAL;
+}
+
+bool cpu_mask__has(const struct cpu_mask *m, unsigned int cpu)
+{
+	return cpu < CPU_MASK_MAX && (m->bits[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1);
+}
+
+static void read_cpus(const char *name, struct cpu_mask *m)
+{
+	char path[64], text[4096];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/%s", name);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+	}
+	text[n] = '\0';
+	if (cpu_mask__parse(m, text)) { /* no sysfs: all that are configured */
+		snprintf(text, sizeof(text), "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
+		cpu_mask__parse(m, text);
+	}
+}
+
+static bool has_cap(cap_value_t cap)
+{
+	cap_t caps = cap_get_proc();
+	cap_flag_value_t set = CAP_CLEAR;
+
+	if (caps) {
+		cap_get_flag(caps, cap, CAP_EFFECTIVE, &set);
+		cap_free(caps);
+	}
+	return set == CAP_SET;
+}
+
+static void read_btf(struct kernel_facts *k)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *t;
+	int id;
+
+	if (!btf)
+		return;
+	k->btf = true;
+	k->rdonly_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	if (id > 0) {
+		t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type); /* the pointer */
+		t = btf__type_by_id(btf, t->type);			  /* the function */
+		/* besides the tracepoint's own argument: preempt, prev, next, prev_state */
+		k->switch_has_state = btf_is_func_proto(t) && btf_vlen(t) == 5;
+	}
+	btf__free(btf);
+}
+
+/* Variables are listed only where the kernel was built with CONFIG_KALLSYMS_ALL. */
+static void read_kallsyms(struct kernel_facts *k)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[256], type, name[160];
+
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %c %159s", &type, name) != 2)
+			continue;
+		if (strcmp(name, "__preempt_count") == 0)
+			k->sym_preempt_count = true;
+		else if (strcmp(name, "pcpu_hot") == 0)
+			k->sym_pcpu_hot = true;
+	}
+	fclose(f);
+}
+
+static void find_tracefs(struct kernel_facts *k)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	char path[96];
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s/events/sched/sched_switch/id", places[i]);
+		if (access(path, R_OK) == 0) {
+			snprintf(k->tracefs, sizeof(k->tracefs), "%s", places[i]);
+			return;
+		}
+	}
+}
+
+void kernel_facts__get(struct kernel_facts *k)
+{
+	struct cpu_mask possible;
+
+	memset(k, 0, sizeof(*k));
+	read_cpus("online", &k->online);
+	read_cpus("possible", &possible);
+	k->cpus_online = k->online.n;
+	k->cpus_possible = possible.last > k->online.last ? possible.last : k->online.last;
+	k->cap_bpf = has_cap(CAP_BPF) || has_cap(CAP_SYS_ADMIN);
+	k->cap_perfmon = has_cap(CAP_PERFMON) || has_cap(CAP_SYS_ADMIN);
+	k->cap_sys_admin = has_cap(CAP_SYS_ADMIN);
+	k->cap_sys_nice = has_cap(CAP_SYS_NICE);
+	read_btf(k);
+#if defined(__x86_64__)
+	read_kallsyms(k);
+#endif
+	find_tracefs(k);
+}

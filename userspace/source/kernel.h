@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the running kernel has and lets us do: found out by looking, never by its version. */
+#ifndef XPUGAP_SOURCE_KERNEL_H
+#define XPUGAP_SOURCE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CPU_MASK_MAX 8192
+
+struct cpu_mask {
+	unsigned long bits[CPU_MASK_MAX / (8 * sizeof(unsigned long))];
+	unsigned int n;	   /* cpus in the mask */
+	unsigned int last; /* the highest, plus one */
+};
+
+/* Parse "0-3,7"; 0 or -EINVAL (-ERANGE: a cpu past CPU_MASK_MAX). */
+int cpu_mask__parse(struct cpu_mask *m, const char *text);
+bool cpu_mask__has(const struct cpu_mask *m, unsigned int cpu);
+
+struct kernel_facts {
+	struct cpu_mask online;
+	unsigned int cpus_online;
+	unsigned int cpus_possible;				/* the highest number plus one */
+	bool cap_bpf, cap_perfmon, cap_sys_admin, cap_sys_nice; /* effective */
+	bool btf;						/* the kernel describes its types */
+	bool switch_has_state;	/* sched_switch passes the previous task's state */
+	bool rdonly_cast;	/* bpf_rdonly_cast() */
+	bool sym_preempt_count; /* kallsyms lists __preempt_count */
+	bool sym_pcpu_hot;	/* ... or pcpu_hot */
+	char tracefs[64];	/* where it is mounted and can be read; "" if nowhere */
+};
+
+void kernel_facts__get(struct kernel_facts *k);
+
+#endif

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/source/recorder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "userspace/lib/log.h"
+#include "userspace/source/bpf.h"
+#include "userspace/source/clock.h"
+#include "userspace/source/host.h"
+#include "userspace/source/probe.h"
+#include "userspace/source/source.h"
+#include "userspace/trace/trace.h"
+
+#define MAX_SOURCES   2
+#define MIN_SLEEP_NS  500000ULL
+#define MAX_SLEEP_NS  50000000ULL
+#define FULL_SPEED    90000000ULL /* bytes/s that one cpu may well produce */
+#define CLOCK_EVERY   1000000000ULL
+#define PRIORITY_NICE (-20)
+
+struct recorder {
+	struct trace_writer *writer;
+	const struct source_ops *ops[MAX_SOURCES];
+	struct source *sources[MAX_SOURCES];
+	bool ended[MAX_SOURCES];
+	unsigned int nsources;
+	struct source *bpf; /* one of them, or NULL */
+	const char *env[MAX_SOURCES + 1];
+	const char *const *require;
+	uint64_t sleep_ns, max_sleep_ns;
+	uint64_t clock_ns; /* when the clocks were last read */
+	bool no_priority, started, stopped;
+	int err; /* of the trace: said once */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* Print once that the trace takes no more. */
+static int writer_failed(struct recorder *r, int err)
+{
+	if (!r->err) {
+		r->err = err;
+		log_error("cannot write the trace: %s%s", log__err(err),
+			  err == -ENOSPC  ? " (what was written before can be read)"
+			  : err == -EPIPE ? " (its reader is gone)"
+					  : "");
+	}
+	return err;
+}
+
+static int open_source(struct recorder *r, const struct source_ops *ops,
+		       const struct source_ctx *ctx)
+{
+	unsigned int i = r->nsources;
+	size_t n;
+	int err = ops->open(&r->sources[i], ctx);
+
+	if (err)
+		return err;
+	r->ops[i] = ops;
+	r->nsources++;
+	if (ops->env && ops->env(r->sources[i])) {
+		for (n = 0; r->env[n]; n++)
+			;
+		r->env[n] = ops->env(r->sources[i]);
+	}
+	return 0;
+}
+
+static int open_sources(struct recorder *r, const struct recorder_opts *o)
+{
+	struct source_ctx ctx = {
+		.writer = r->writer,
+		.probes = o->probes,
+		.memory_bytes = o->memory_bytes,
+		.way = o->way,
+		.uid = o->caller ? o->caller->uid : 0,
+	};
+	int err;
+
+	err = open_source(r, &source_bpf, &ctx);
+	if (err)
+		return err;
+	r->bpf = r->sources[0];
+	return 0;
+}
+
+struct recorder *recorder__new(const struct recorder_opts *o)
+{
+	struct trace_writer_opts wopts = {.level = o->level};
+	struct recorder *r = calloc(1, sizeof(*r));
+	uint64_t ring;
+	int err = -ENOMEM;
+
+	if (!r)
+		goto out;
+	r->require = o->require;
+	r->no_priority = o->no_priority;
+	r->sleep_ns = MIN_SLEEP_NS;
+	r->writer = trace_writer__new(o->fd, &wopts);
+	err = r->writer ? open_sources(r, o) : -errno;
+	if (err)
+		goto out;
+	ring = r->bpf ? source_bpf__ring_bytes(r->bpf) : 0;
+	r->max_sleep_ns = MAX_SLEEP_NS;
+	if (ring && ring * 500000000ULL / FULL_SPEED < MAX_SLEEP_NS) /* half a ring */
+		r->max_sleep_ns = ring * 500000000ULL / FULL_SPEED;
+out:
+	if (err) {
+		log_error("cannot begin the recording: %s", log__err(err));
+		recorder__free(r);
+		errno = -err;
+		return NULL;
+	}
+	return r;
+}
+
+const char *const *recorder__env(const struct recorder *r)
+{
+	return r->env;
+}
+
+/* ---- start ---- */
+
+static void say_refused(const struct probe *p, const struct hook_report *h, bool required)
+{
+	if (required)
+		log_error("cannot attach probe '%s': %s (see 'xpugap doctor')", p->name, h->reason);
+	else
+		log_warning("cannot attach probe '%s': %s; recording without it", p->name,
+			    h->reason);
+}
+
+static bool is_required(const struct recorder *r, const char *name)
+{
+	const char *const *n;
+
+	for (n = r->require; n && *n; n++)
+		if (strcmp(*n, name) == 0)
+			return true;
+	return false;
+}
+
+/* Every probe that is refused is said; one that is required is an error. */
+static int check_hooks(struct recorder *r)
+{
+	const struct hook_report *h;
+	const struct probe *p;
+	bool required;
+	int err = 0;
+
+	for (p = probes; r->bpf && p->name; p++) {
+		h = source_bpf__report(r->bpf, p->hook);
+		required = is_required(r, p->name);
+		if (!h || h->state == REC_HOOK_ATTACHED)
+			continue;
+		if (h->state == REC_HOOK_REFUSED)
+			say_refused(p, h, required);
+		else if (h->state == REC_HOOK_DEGRADED)
+			log_warning("probe '%s' uses '%s': %s", p->name, h->way, h->reason);
+		if (required && h->state != REC_HOOK_DEGRADED)
+			err = h->err ? h->err : -EOPNOTSUPP;
+	}
+	return err;
+}
+
+static int read_clocks(struct recorder *r, uint64_t now)
+{
+	struct rec_clock rec;
+
+	if (r->clock_ns && now - r->clock_ns < CLOCK_EVERY)
+		return 0;
+	r->clock_ns = now;
+	clock__read_real(&rec);
+	return trace_writer__append(r->writer, TRACE_RING_META, &rec.hdr);
+}
+
+int recorder__start(struct recorder *r)
+{
+	unsigned int i;
+	int err;
+
+	if (!r->no_priority)
+		setpriority(PRIO_PROCESS, 0, PRIORITY_NICE); /* without the right: as we are */
+	err = read_clocks(r, now_ns());
+	if (!err)
+		err = host__write(r->writer);
+	for (i = 0; !err && i < r->nsources; i++)
+		err = r->ops[i]->start(r->sources[i]);
+	if (err)
+		return writer_failed(r, err);
+	r->started = true;
+	return check_hooks(r);
+}
+
+int recorder__add(struct recorder *r, pid_t pid)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < r->nsources; i++) {
+		err = r->ops[i]->add ? r->ops[i]->add(r->sources[i], pid) : 0;
+		if (err) {
+			log_error("cannot record process %d: %s", pid, log__err(err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+int recorder__append(struct recorder *r, struct rec *rec)
+{
+	int err;
+
+	if (!rec->time_ns)
+		rec->time_ns = now_ns();
+	err = trace_writer__append(r->writer, TRACE_RING_META, rec);
+	return err ? writer_failed(r, err) : 0;
+}
+
+int recorder__meta(struct recorder *r, const char *key, const char *value)
+{
+	int err = trace_writer__meta(r->writer, now_ns(), key, value);
+
+	return err ? writer_failed(r, err) : 0;
+}
+
+/* ---- the loop ---- */
+
+struct sweep {
+	int moved;
+	unsigned int fill;
+	uint64_t horizon_ns;
+};
+
+static int sweep_source(struct recorder *r, unsigned int i, struct sweep *w, uint64_t begin)
+{
+	const struct source_ops *ops = r->ops[i];
+	unsigned int fill;
+	uint64_t horizon;
+	int n;
+
+	if (r->ended[i])
+		return 0;
+	n = ops->poll(r->sources[i]);
+	if (n == -ENODATA) {
+		r->ended[i] = true;
+		return 0;
+	}
+	if (n < 0)
+		return n;
+	w->moved += n;
+	fill = ops->fill ? ops->fill(r->sources[i]) : 0;
+	if (fill > w->fill)
+		w->fill = fill;
+	horizon = ops->horizon ? ops->horizon(r->sources[i], begin) : begin;
+	if (horizon < w->horizon_ns)
+		w->horizon_ns = horizon;
+	return 0;
+}
+
+static int sweep(struct recorder *r, struct sweep *w, bool force)
+{
+	uint64_t begin = now_ns();
+	unsigned int i;
+	int err = 0;
+
+	*w = (struct sweep){.horizon_ns = begin};
+	for (i = 0; !err && i < r->nsources; i++)
+		err = sweep_source(r, i, w, begin);
+	if (!err)
+		err = read_clocks(r, begin);
+	if (!err)
+		err = trace_writer__round(r->writer, w->horizon_ns, force);
+	return err ? writer_failed(r, err) : 0;
+}
+
+/* Rings that are found a tenth full are asked twice as often, nearly empty ones less often. */
+static void adapt(struct recorder *r, unsigned int fill)
+{
+	if (fill >= 20)
+		r->sleep_ns = 0;
+	else if (fill >= 10)
+		r->sleep_ns /= 2;
+	else if (fill < 4)
+		r->sleep_ns += r->sleep_ns / 2 + MIN_SLEEP_NS / 4;
+	if (r->sleep_ns > r->max_sleep_ns)
+		r->sleep_ns = r->max_sleep_ns;
+}
+
+int recorder__poll(struct recorder *r, int wake_fd)
+{
+	struct pollfd fd = {.fd = wake_fd, .events = POLLIN};
+	struct timespec t;
+	struct sweep w;
+	int err;
+
+	err = sweep(r, &w, false);
+	if (err)
+		return err;
+	adapt(r, w.fill);
+	t = (struct timespec){.tv_nsec = r->sleep_ns};
+	ppoll(&fd, 1, &t, NULL);
+	return w.moved;
+}
+
+/* ---- the end ---- */
+
+int recorder__stop(struct recorder *r)
+{
+	unsigned int i;
+	struct sweep w;
+	int err = 0, e;
+
+	if (r->stopped || !r->started)
+		return 0;
+	r->stopped = true;
+	for (i = 0; i < r->nsources; i++) {
+		e = r->ops[i]->stop(r->sources[i]);
+		if (e && !err)
+			err = e;
+	}
+	r->clock_ns = 0;
+	if (!err)
+		err = sweep(r, &w, true);
+	return err ? writer_failed(r, err) : 0;
+}
+
+void recorder__stats(const struct recorder *r, struct recorder_stats *out)
+{
+	struct trace_writer_stats w;
+	struct source_stats s;
+	unsigned int i;
+
+	trace_writer__stats(r->writer, &w);
+	*out = (struct recorder_stats){.records = w.records, .bytes = w.bytes, .lost = w.lost};
+	for (i = 0; i < r->nsources; i++) {
+		r->ops[i]->stats(r->sources[i], &s);
+		out->lost += s.lost;
+	}
+	out->live = r->bpf ? source_bpf__live(r->bpf) : -1;
+}
+
+int recorder__finish(struct recorder *r)
+{
+	int err = trace_writer__finish(r->writer);
+
+	return err ? writer_failed(r, err) : 0;
+}
+
+void recorder__free(struct recorder *r)
+{
+	unsigned int i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->nsources; i++)
+		r->ops[i]->close(r->sources[i]);
+	trace_writer__free(r->writer);
+	free(r);
+}
