@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -360,4 +361,63 @@ Test(opt, help_wraps_and_never_overflows)
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		cr_expect(strlen(line) <= 80 || strchr(line, 'x'), "too long: %s", line);
 	free(text);
+}
+
+/* ---- options of other tables ---- */
+
+static size_t others(const struct opt **out, size_t max)
+{
+	static const struct opt some[] = {
+		{"workers", 0, OPT_U64, "N", "a number"},
+		{"warm", 0, OPT_FLAG, NULL, "a flag"},
+	};
+
+	cr_assert(max >= 2);
+	out[0] = &some[0];
+	out[1] = &some[1];
+	return 2;
+}
+
+static const struct opt with_others[] = {
+	{"str", 's', OPT_STR, "TEXT", "a text", OPT_OFFSET(values, str)},
+	{"OPTION", 0, OPT_OTHER, "VALUE", "of others", OPT_OFFSET(values, list), .others = others},
+	{NULL},
+};
+
+Test(opt, options_of_other_tables_are_kept)
+{
+	char *argv[] = {(char *)"x",	    (char *)"--workers", (char *)"4",
+			(char *)"--a.warm", (char *)"--no-warm", (char *)"--b.workers=5",
+			(char *)"-s",	    (char *)"t",	 NULL};
+	static const char *const want[] = {"workers=4", "a.warm=yes", "no-warm=yes", "b.workers=5"};
+	struct values v = {0};
+	size_t i;
+
+	cr_assert_eq(opts__parse(with_others, &v, "test", 8, argv), 8);
+	cr_assert_eq(v.list.n, 4);
+	for (i = 0; i < 4; i++)
+		cr_expect_str_eq(v.list.items[i], want[i]);
+	opts__free(with_others, &v);
+}
+
+Test(opt, unknown_to_all_tables)
+{
+	char *typo[] = {(char *)"x", (char *)"--worker", (char *)"4", NULL};
+	char *literal[] = {(char *)"x", (char *)"--OPTION", (char *)"4", NULL};
+	char *missing[] = {(char *)"x", (char *)"--workers", NULL};
+	char *valued[] = {(char *)"x", (char *)"--warm=1", NULL};
+	struct values v = {0};
+
+	cr_redirect_stderr();
+	cr_expect_eq(opts__parse(with_others, &v, "test", 3, typo), -EINVAL);
+	cr_expect_eq(opts__parse(with_others, &v, "test", 3, literal), -EINVAL);
+	cr_expect_eq(opts__parse(with_others, &v, "test", 2, missing), -EINVAL);
+	cr_expect_eq(opts__parse(with_others, &v, "test", 2, valued), -EINVAL);
+	fflush(stderr);
+	cr_expect_stderr_eq_str(
+		"xpugap: test: unknown option '--worker', did you mean '--workers'?\n"
+		"xpugap: test: unknown option '--OPTION' (see 'xpugap help')\n"
+		"xpugap: test: --workers needs a value: N\n"
+		"xpugap: test: --warm takes no value\n");
+	opts__free(with_others, &v);
 }

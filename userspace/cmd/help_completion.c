@@ -8,6 +8,8 @@
 #include "workloads/device/device.h"
 #include "workloads/suite/workload.h"
 
+#define OTHERS_MAX 64 /* options of workloads */
+
 #define NAME_OF(name, what) #name " "
 static const char workload_names[] = "" WORKLOAD_TABLE(NAME_OF);
 static const char device_names[] = DEVICE_TABLE(NAME_OF);
@@ -71,7 +73,7 @@ static void values(FILE *out, const struct cmd *cmd)
 	int i;
 
 	for (o = cmd->opts; o && o->name; o++) {
-		if (o->type == OPT_FLAG)
+		if (o->type == OPT_FLAG || o->type == OPT_OTHER)
 			continue;
 		fprintf(out, "\t%s:--%s", cmd->name, o->name);
 		if (o->letter)
@@ -89,6 +91,24 @@ static void values(FILE *out, const struct cmd *cmd)
 	}
 }
 
+static void name(FILE *out, const struct opt *o, bool valued)
+{
+	const struct opt *others[OTHERS_MAX];
+	size_t i, n;
+
+	if (o->type == OPT_OTHER) {
+		n = o->others(others, OTHERS_MAX);
+		for (i = 0; i < n; i++)
+			name(out, others[i], valued);
+	} else if (!valued) {
+		fprintf(out, " --%s%s", o->name, o->type == OPT_FLAG ? "" : "=");
+	} else if (o->type != OPT_FLAG) {
+		fprintf(out, " --%s", o->name);
+		if (o->letter)
+			fprintf(out, " -%c", o->letter);
+	}
+}
+
 /* The names of all options, and those that take a value. */
 static void options(FILE *out, const struct cmd *cmd)
 {
@@ -96,15 +116,10 @@ static void options(FILE *out, const struct cmd *cmd)
 
 	fprintf(out, "\t%s) options='--help", cmd->name);
 	for (o = cmd->opts; o && o->name; o++)
-		fprintf(out, " --%s%s", o->name, o->type == OPT_FLAG ? "" : "=");
+		name(out, o, false);
 	fputs("' valued='", out);
-	for (o = cmd->opts; o && o->name; o++) {
-		if (o->type == OPT_FLAG)
-			continue;
-		fprintf(out, " --%s", o->name);
-		if (o->letter)
-			fprintf(out, " -%c", o->letter);
-	}
+	for (o = cmd->opts; o && o->name; o++)
+		name(out, o, true);
 	fprintf(out, " ' program=%d ;;\n", cmd->runs_program);
 }
 

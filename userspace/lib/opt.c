@@ -199,6 +199,8 @@ static int store(const struct opt *o, void *values, const char *text)
 		return parse_choice(o, text, p);
 	case OPT_LIST:
 		return list_add(p, text);
+	case OPT_OTHER:
+		return list_append(p, text, strlen(text));
 	}
 	return -EINVAL;
 }
@@ -267,7 +269,7 @@ void opts__free(const struct opt *rows, void *values)
 	size_t i;
 
 	for (; rows && rows->name; rows++) {
-		if (rows->type != OPT_LIST)
+		if (rows->type != OPT_LIST && rows->type != OPT_OTHER)
 			continue;
 		list = (void *)((char *)values + rows->offset);
 		for (i = 0; i < list->n; i++)
@@ -278,33 +280,73 @@ void opts__free(const struct opt *rows, void *values)
 	}
 }
 
+static bool is_named(const struct opt *o, const char *name, size_t len)
+{
+	return o->type != OPT_OTHER && strlen(o->name) == len && memcmp(o->name, name, len) == 0;
+}
+
+static bool is_negated(const struct opt *o, const char *name, size_t len)
+{
+	return o->type == OPT_FLAG && len > 3 && memcmp(name, "no-", 3) == 0 &&
+	       is_named(o, name + 3, len - 3);
+}
+
 static const struct opt *find_long(const struct opt *rows, const char *name, size_t len, bool *no)
 {
 	const struct opt *o;
 
 	*no = false;
 	for (o = rows; o && o->name; o++)
-		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+		if (is_named(o, name, len))
 			return o;
-	if (len > 3 && memcmp(name, "no-", 3) == 0)
-		for (o = rows; o && o->name; o++)
-			if (o->type == OPT_FLAG && strlen(o->name) == len - 3 &&
-			    memcmp(o->name, name + 3, len - 3) == 0) {
-				*no = true;
-				return o;
-			}
+	*no = true;
+	for (o = rows; o && o->name; o++)
+		if (is_negated(o, name, len))
+			return o;
+	return NULL;
+}
+
+static const struct opt *other_row(const struct opt *rows)
+{
+	for (; rows && rows->name; rows++)
+		if (rows->type == OPT_OTHER)
+			return rows;
+	return NULL;
+}
+
+/* Whose option "[WHOSE.]name" is among the other tables of @other. */
+static const struct opt *find_other(const struct opt *other, const char *name, size_t len, bool *no)
+{
+	const struct opt *found[NEAREST_MAX];
+	const char *dot = memrchr(name, '.', len);
+	size_t i, n = other->others(found, NEAREST_MAX);
+
+	if (dot) {
+		len -= (size_t)(dot + 1 - name);
+		name = dot + 1;
+	}
+	for (i = 0; i < n; i++) {
+		*no = !is_named(found[i], name, len);
+		if (!*no || is_negated(found[i], name, len))
+			return found[i];
+	}
 	return NULL;
 }
 
 static void complain_unknown(const struct opt *rows, const char *what, const char *name, size_t len)
 {
-	const char *names[NEAREST_MAX], *near;
+	const struct opt *other = other_row(rows), *found[NEAREST_MAX];
+	const char *names[2 * NEAREST_MAX], *near;
 	char word[NEAREST_MAX + 1];
-	size_t n = 0;
+	size_t n = 0, i, nfound;
 
 	snprintf(word, sizeof(word), "%.*s", (int)len, name);
 	for (; rows && rows->name && n < NEAREST_MAX; rows++)
-		names[n++] = rows->name;
+		if (rows != other)
+			names[n++] = rows->name;
+	nfound = other ? other->others(found, NEAREST_MAX) : 0;
+	for (i = 0; i < nfound; i++)
+		names[n++] = found[i]->name;
 	near = opt__nearest(word, names, n);
 	if (near)
 		log_error("%s: unknown option '--%s', did you mean '--%s'?", what, word, near);
@@ -325,17 +367,37 @@ int opts__set(const struct opt *rows, void *values, const char *what, const char
 	return store_or_complain(o, values, what, no ? "no" : text);
 }
 
+/* Keep an option of another table as "name=value" in the list of @other. */
+static int keep_other(const struct opt *other, void *values, const char *what, const char *name,
+		      size_t len, const char *text)
+{
+	char *word;
+	int err;
+
+	if (asprintf(&word, "%.*s=%s", (int)len, name, text) < 0) {
+		log_error("%s: out of memory", what);
+		return -EINVAL;
+	}
+	err = store_or_complain(other, values, what, word);
+	free(word);
+	return err;
+}
+
 /* argv[i] is "--something"; returns how many words it took, or -EINVAL. */
 static int parse_long(const struct opt *rows, void *values, const char *what, int left, char **argv)
 {
 	const char *name = argv[0] + 2;
 	size_t len = strcspn(name, "=");
 	const char *text = name[len] ? name + len + 1 : NULL;
-	const struct opt *o;
+	const struct opt *o, *other = NULL;
+	int used = 1, err;
 	bool no;
-	int used = 1;
 
 	o = find_long(rows, name, len, &no);
+	if (!o) {
+		other = other_row(rows);
+		o = other ? find_other(other, name, len, &no) : NULL;
+	}
 	if (!o) {
 		complain_unknown(rows, what, name, len);
 		return -EINVAL;
@@ -354,7 +416,12 @@ static int parse_long(const struct opt *rows, void *values, const char *what, in
 		text = argv[1];
 		used = 2;
 	}
-	return store_or_complain(o, values, what, text) ?: used;
+	if (other)
+		err = keep_other(other, values, what, name, len,
+				 o->type == OPT_FLAG ? "yes" : text);
+	else
+		err = store_or_complain(o, values, what, text);
+	return err ?: used;
 }
 
 /* argv[i] is "-xyz"; returns how many words it took, or -EINVAL. */

@@ -25,6 +25,7 @@ enum opt_type {
 	OPT_TIME,   /* uint64_t ns: 10s (default unit s), 250ms, 5us, 100ns, 2m, 1h */
 	OPT_CHOICE, /* int: index into choices */
 	OPT_LIST,   /* struct opt_list: each use appends; commas separate */
+	OPT_OTHER,  /* struct opt_list: options of other tables, as typed: "name=value" */
 };
 
 struct opt_list {
@@ -54,6 +55,11 @@ struct opt {
 	enum opt_complete complete;
 	size_t offset;
 	const char *def; /* default as a user would type it, set before parsing; NULL: zero */
+	/*
+	 * OPT_OTHER: options that this table does not know but one of @max @rows does are kept
+	 * for opts__set(). "--WHOSE.NAME" is looked up as NAME. Returns how many rows there are.
+	 */
+	size_t (*others)(const struct opt **rows, size_t max);
 };
 
 #define OPT_OFFSET(s, member) .offset = offsetof(struct s, member)
@@ -74,7 +80,8 @@ int opts__parse(const struct opt *rows, void *values, const char *what, int argc
 int opts__parse_mixed(const struct opt *rows, void *values, const char *what, int argc,
 		      char **argv);
 
-/* Set one option by name, as if typed; -EINVAL (printed) when it cannot be. */
+/* Set one option by name, as if typed; -EINVAL (printed) when it cannot be. A flag takes "yes"
+ * and "no". */
 int opts__set(const struct opt *rows, void *values, const char *what, const char *name,
 	      const char *text);
 
