@@ -14,10 +14,10 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf/include/shared.h"
 
-/* the recorder sets the number of entries and the size of a ring */
+/* what each entry is like; the recorder puts in larger ones, and as many as there are cpus */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 65536); /* the largest page */
 };
 
 struct {

@@ -3,6 +3,8 @@
 #ifndef XPUGAP_CMD_TABLE_H
 #define XPUGAP_CMD_TABLE_H
 
-#define CMD_TABLE(X) X(help, "about the commands themselves")
+#define CMD_TABLE(X)                                                                               \
+	X(record, "the kernel's view of a program that runs")                                      \
+	X(help, "about the commands themselves")
 
 #endif

@@ -277,7 +277,6 @@ static int map_counts(struct hooks *h)
 
 static int make_maps(struct hooks *h)
 {
-	size_t bytes = ring__size(h->opts.memory_bytes, h->facts.cpus_online);
 	int err;
 
 	h->ncpus = h->facts.cpus_possible;
@@ -285,8 +284,6 @@ static int make_maps(struct hooks *h)
 	if (!h->maps)
 		return -errno;
 	err = bpf_map__set_max_entries(h->maps->maps.rings, h->ncpus);
-	if (!err)
-		err = bpf_map__set_max_entries(bpf_map__inner_map(h->maps->maps.rings), bytes);
 	if (!err)
 		err = bpf_map__set_max_entries(h->maps->maps.counts, h->ncpus);
 	if (!err)

@@ -7,7 +7,7 @@
 #include "userspace/lib/log.h"
 #include "userspace/lib/opt.h"
 
-const struct probe probes[] = {
+const struct probe probe_table[] = {
 #define X(name, HOOK, on, what) {#name, REC_HOOK_##HOOK, on, what},
 	PROBE_TABLE(X)
 #undef X
@@ -18,7 +18,7 @@ const struct probe *probe__find(const char *name)
 {
 	const struct probe *p;
 
-	for (p = probes; p->name; p++)
+	for (p = probe_table; p->name; p++)
 		if (strcmp(p->name, name) == 0)
 			return p;
 	return NULL;
@@ -26,11 +26,11 @@ const struct probe *probe__find(const char *name)
 
 static void complain(const char *name)
 {
-	const char *names[sizeof(probes) / sizeof(probes[0])], *near;
+	const char *names[sizeof(probe_table) / sizeof(probe_table[0])], *near;
 	size_t n = 0;
 
-	for (; probes[n].name; n++)
-		names[n] = probes[n].name;
+	for (; probe_table[n].name; n++)
+		names[n] = probe_table[n].name;
 	near = opt__nearest(name, names, n);
 	if (near)
 		log_error("unknown probe '%s', did you mean '%s'?", name, near);
@@ -54,7 +54,7 @@ bool probe__wants(const char *const *names, enum rec_hook_id hook)
 	const struct probe *p;
 
 	if (!names) {
-		for (p = probes; p->name; p++)
+		for (p = probe_table; p->name; p++)
 			if (p->hook == hook && p->on)
 				return true;
 		return false;

@@ -21,7 +21,7 @@ struct probe {
 	const char *what;
 };
 
-extern const struct probe probes[]; /* ends with a NULL name */
+extern const struct probe probe_table[]; /* ends with a NULL name */
 
 const struct probe *probe__find(const char *name);
 

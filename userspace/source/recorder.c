@@ -99,7 +99,7 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 
 struct recorder *recorder__new(const struct recorder_opts *o)
 {
-	struct trace_writer_opts wopts = {.level = o->level};
+	struct trace_writer_opts wopts = {.level = o->level, .sync = !o->no_sync};
 	struct recorder *r = calloc(1, sizeof(*r));
 	uint64_t ring;
 	int err = -ENOMEM;
@@ -161,7 +161,7 @@ static int check_hooks(struct recorder *r)
 	bool required;
 	int err = 0;
 
-	for (p = probes; r->bpf && p->name; p++) {
+	for (p = probe_table; r->bpf && p->name; p++) {
 		h = source_bpf__report(r->bpf, p->hook);
 		required = is_required(r, p->name);
 		if (!h || h->state == REC_HOOK_ATTACHED)

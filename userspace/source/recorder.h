@@ -40,6 +40,7 @@ struct recorder_opts {
 	const struct caller *caller; /* whose processes are recorded; NULL: ours */
 	const char *way;	     /* attach in this way only (tests); NULL: the best there is */
 	int level;		     /* of compression; 0: the default */
+	bool no_sync;		     /* do not make the trace durable while it grows */
 	bool no_priority;	     /* do not run before others (see Documentation: losses) */
 };
 

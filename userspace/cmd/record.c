@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* xpugap record: run a program and record it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userspace/cmd/cmd.h"
+#include "userspace/cmd/output.h"
+#include "userspace/lib/caller.h"
+#include "userspace/lib/column.h"
+#include "userspace/lib/log.h"
+#include "userspace/source/launch.h"
+#include "userspace/source/probe.h"
+#include "userspace/source/recorder.h"
+
+struct record_opts {
+	const char *output;
+	bool force;
+	struct opt_list probes;
+	struct opt_list require;
+	uint64_t memory;
+	uint64_t max_duration_ns;
+	uint64_t max_size;
+	bool as_root;
+	bool wait_tree;
+	bool quiet;
+	bool sync;
+	bool priority;
+	uint64_t level;
+	const char *way;
+};
+
+static const struct opt rows[] = {
+	{"output", 'o', OPT_STR, "FILE", "write the trace to FILE; - is standard output",
+	 .more = "With -, the target's own standard output goes to standard error.",
+	 .complete = OPT_COMPLETE_FILE, OPT_OFFSET(record_opts, output), .def = "xpugap.xpt"},
+	{"force", 'f', OPT_FLAG, NULL, "replace FILE if it exists", OPT_OFFSET(record_opts, force)},
+	{"probe", 'e', OPT_LIST, "NAME,...", "record only these probes (see 'xpugap list probes')",
+	 OPT_OFFSET(record_opts, probes)},
+	{"require", 0, OPT_LIST, "NAME,...", "fail if one of these probes cannot be attached",
+	 .more = "Without it, a probe that cannot be attached is said and the rest is recorded.",
+	 OPT_OFFSET(record_opts, require)},
+	{"memory", 'm', OPT_SIZE, "SIZE", "memory of all kernel rings together (default 64M)",
+	 .more = "Each cpu has a ring of its own: the largest power of two so that all fit, at "
+		 "most 16M. What finds a ring full is lost, and counted.",
+	 OPT_OFFSET(record_opts, memory)},
+	{"max-duration", 0, OPT_TIME, "TIME", "end the recording after TIME; the target runs on",
+	 OPT_OFFSET(record_opts, max_duration_ns)},
+	{"max-size", 0, OPT_SIZE, "SIZE",
+	 "end the recording when FILE has SIZE; the target runs on",
+	 OPT_OFFSET(record_opts, max_size)},
+	{"wait-tree", 0, OPT_FLAG, NULL,
+	 "record until every process that CMD started has ended, not only CMD",
+	 OPT_OFFSET(record_opts, wait_tree)},
+	{"as-root", 0, OPT_FLAG, NULL, "run CMD as root even when called through sudo",
+	 .more = "Otherwise CMD runs as the user who called sudo, and the trace is his.",
+	 OPT_OFFSET(record_opts, as_root)},
+	{"quiet", 'q', OPT_FLAG, NULL, "say only what went wrong", OPT_OFFSET(record_opts, quiet)},
+	{"sync", 0, OPT_FLAG, NULL, "make the trace durable four times a second (default)",
+	 .more = "--no-sync leaves it to the system when data reach the disk: a power cut may then "
+		 "cost more than the last second.",
+	 OPT_OFFSET(record_opts, sync), .def = "true"},
+	{"priority", 0, OPT_FLAG, NULL, "run the recorder before others where allowed (default)",
+	 .more = "It sleeps nearly always; on a machine without an idle cpu its rings may "
+		 "overflow when it has to wait.",
+	 OPT_OFFSET(record_opts, priority), .def = "true"},
+	{"level", 0, OPT_U64, "N", "compression of the trace, 1 (fast, default) to 19",
+	 OPT_OFFSET(record_opts, level), .def = "1"},
+	{"way", 0, OPT_STR, "WAY", "attach hooks in this way only (see 'xpugap doctor')",
+	 OPT_OFFSET(record_opts, way)},
+	{0},
+};
+
+static const struct cmd_example examples[] = {
+	{"record a program as yourself, all probes", "sudo xpugap record -- ./train --epochs 1"},
+	{"ioctls only, for ten seconds", "sudo xpugap record -e ioctl --max-duration 10 -- ./prog"},
+	{"look at it while it runs", "sudo xpugap record -o - -- ./prog | xpugap dump -"},
+	{0},
+};
+
+/* What there is of a recording while it runs. */
+struct record {
+	const struct record_opts *opts;
+	struct caller caller;
+	struct output out;
+	struct recorder *recorder;
+	struct launch *launch;
+	int signal_fd;
+	const char *name;   /* of the target */
+	unsigned int asked; /* how often we were asked to end */
+	bool ended;	    /* the target has */
+	bool recording;
+	int status;	      /* of the target, as waitpid() gives it */
+	uint64_t deadline_ns; /* 0: none */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* The names of a list as the recorder wants them: NULL-terminated; NULL for none. */
+static const char **names_of(const struct opt_list *l)
+{
+	const char **names;
+
+	if (!l->n)
+		return NULL;
+	names = calloc(l->n + 1, sizeof(*names));
+	if (names)
+		memcpy(names, l->items, l->n * sizeof(*names));
+	return names;
+}
+
+/* ---- signals ---- */
+
+static int open_signals(struct record *r)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signal_fd < 0 ? -errno : 0;
+}
+
+static void reap(struct record *r)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != launch__pid(r->launch))
+			continue;
+		r->ended = true;
+		r->status = status;
+	}
+}
+
+/*
+ * Asked once, the target is asked in turn, and the recording ends when it has ended; what the
+ * terminal sends, the target got itself. Asked again, all ends at once.
+ */
+static void ask_to_end(struct record *r, const struct signalfd_siginfo *s)
+{
+	pid_t pid = launch__pid(r->launch);
+
+	r->asked++;
+	if (r->ended)
+		return;
+	if (r->asked > 1) {
+		log_warning("ending at once: '%s' is killed", r->name);
+		kill(pid, SIGKILL);
+		return;
+	}
+	if (s->ssi_code <= 0)
+		kill(pid, s->ssi_signo);
+	log_info("waiting for '%s' to end (once more ends it at once)", r->name);
+}
+
+static void take_signals(struct record *r)
+{
+	struct signalfd_siginfo s;
+
+	while (read(r->signal_fd, &s, sizeof(s)) == sizeof(s)) {
+		if (s.ssi_signo == SIGCHLD)
+			reap(r);
+		else
+			ask_to_end(r, &s);
+	}
+}
+
+/* ---- the recording ---- */
+
+static int write_command(struct record *r, char **argv)
+{
+	char *text = NULL, cwd[4096];
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int i, err;
+
+	if (!f)
+		return -ENOMEM;
+	for (i = 0; argv[i]; i++) {
+		const char *c;
+		bool plain =
+			argv[i][0] && !argv[i][strcspn(argv[i], " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
+
+		fputs(i ? " " : "", f);
+		if (plain) {
+			fputs(argv[i], f);
+			continue;
+		}
+		fputc('\'', f);
+		for (c = argv[i]; *c; c++)
+			*c == '\'' ? fputs("'\\''", f) : fputc(*c, f);
+		fputc('\'', f);
+	}
+	err = fclose(f) ? -ENOMEM : recorder__meta(r->recorder, "target.command", text);
+	free(text);
+	if (!err && getcwd(cwd, sizeof(cwd)))
+		err = recorder__meta(r->recorder, "target.directory", cwd);
+	return err;
+}
+
+static int write_target(struct record *r)
+{
+	char text[24];
+	int err;
+
+	snprintf(text, sizeof(text), "%d", launch__pid(r->launch));
+	err = recorder__meta(r->recorder, "target.pid", text);
+	snprintf(text, sizeof(text), "%u", r->caller.uid);
+	return err ? err : recorder__meta(r->recorder, "target.uid", text);
+}
+
+/* Everything up to the moment when the target begins to run. */
+static int begin(struct record *r, char **argv)
+{
+	struct launch_opts lopts = {
+		.argv = argv,
+		.caller = &r->caller,
+		.out_fd = strcmp(r->opts->output, "-") == 0 ? STDERR_FILENO : -1,
+		.err_fd = -1,
+	};
+	int err;
+
+	lopts.env = recorder__env(r->recorder);
+	r->launch = launch__new(&lopts);
+	if (!r->launch)
+		return -errno;
+	err = write_command(r, argv);
+	if (!err)
+		err = recorder__start(r->recorder);
+	if (!err)
+		err = recorder__add(r->recorder, launch__pid(r->launch));
+	if (!err)
+		err = write_target(r);
+	if (err)
+		return err;
+	err = caller__become(&r->caller, false);
+	if (err) {
+		log_error("cannot give up rights: %s", log__err(err));
+		return err;
+	}
+	err = launch__exec(r->launch);
+	if (!err && r->opts->max_duration_ns)
+		r->deadline_ns = now_ns() + r->opts->max_duration_ns;
+	return err;
+}
+
+static bool reached_limit(struct record *r)
+{
+	struct recorder_stats stats;
+
+	if (r->deadline_ns && now_ns() >= r->deadline_ns)
+		return true;
+	if (!r->opts->max_size)
+		return false;
+	recorder__stats(r->recorder, &stats);
+	return stats.bytes >= r->opts->max_size;
+}
+
+static bool tree_lives(struct record *r)
+{
+	struct recorder_stats stats;
+
+	recorder__stats(r->recorder, &stats);
+	return stats.live > 0;
+}
+
+/* Until the target has ended, or the recording must. 0 or -errno. */
+static int loop(struct record *r)
+{
+	int n;
+
+	while (!r->ended || (r->opts->wait_tree && !r->asked && tree_lives(r))) {
+		if (r->asked > 1 || reached_limit(r))
+			return 0;
+		n = recorder__poll(r->recorder, r->signal_fd);
+		take_signals(r);
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+static void sum_up(struct record *r)
+{
+	struct recorder_stats s;
+	char bytes[32], lost[48] = "none lost";
+
+	recorder__stats(r->recorder, &s);
+	if (s.lost)
+		snprintf(lost, sizeof(lost), "%llu LOST", (unsigned long long)s.lost);
+	log_info("'%s': %llu records, %s, %s", r->out.path, (unsigned long long)s.records,
+		 format__bytes(bytes, sizeof(bytes), s.bytes), lost);
+	if (r->ended && s.live > 0)
+		log_info("%lld tasks that '%s' started live on, no longer recorded (--wait-tree "
+			 "waits for them)",
+			 (long long)s.live, r->name);
+}
+
+/* Stop, complete the file, sum up. @err: what the loop ended with. */
+static int end(struct record *r, int err)
+{
+	char text[64];
+	int e;
+
+	if (r->ended && !err)
+		err = recorder__meta(r->recorder, "target.end",
+				     launch__describe(r->status, text, sizeof(text)));
+	e = recorder__stop(r->recorder);
+	if (!err)
+		err = e;
+	e = recorder__finish(r->recorder);
+	if (!err)
+		err = e;
+	sum_up(r);
+	e = output__close(&r->out);
+	return err ? err : e;
+}
+
+/* The recording is over; the target may not be. */
+static void wait_target(struct record *r)
+{
+	struct timespec t = {.tv_sec = 1};
+	sigset_t set;
+	siginfo_t info;
+
+	if (!r->ended && r->asked < 2)
+		log_info("the recording has ended, '%s' runs on", r->name);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	while (!r->ended) {
+		struct signalfd_siginfo s = {0};
+
+		reap(r);
+		if (r->ended || sigtimedwait(&set, &info, &t) < 0 || info.si_signo == SIGCHLD)
+			continue;
+		s.ssi_signo = info.si_signo;
+		s.ssi_code = info.si_code;
+		ask_to_end(r, &s);
+	}
+}
+
+static int record(struct record *r, char **argv)
+{
+	int err = begin(r, argv);
+
+	if (err) {
+		output__discard(&r->out);
+		return EXIT_FAILED;
+	}
+	err = end(r, loop(r));
+	wait_target(r);
+	if (r->status) {
+		char text[64];
+
+		log_error("'%s' %s", r->name, launch__describe(r->status, text, sizeof(text)));
+	}
+	return err || r->status ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run(const void *values, int argc, char **argv)
+{
+	const struct record_opts *o = values;
+	struct record r = {.opts = o, .signal_fd = -1, .out.fd = -1};
+	const char **probes = names_of(&o->probes), **require = names_of(&o->require);
+	struct recorder_opts ropts = {
+		.probes = probes,
+		.require = require,
+		.memory_bytes = o->memory,
+		.caller = &r.caller,
+		.way = o->way,
+		.level = o->level,
+		.no_sync = !o->sync,
+		.no_priority = !o->priority,
+	};
+	int status = EXIT_USAGE;
+
+	if (argc == 0) {
+		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...])");
+		goto out;
+	}
+	if (probe__check(probes) || probe__check(require))
+		goto out;
+	status = EXIT_FAILED;
+	if (o->quiet)
+		log__set_level(LOG_WARNING);
+	r.name = argv[0];
+	if (open_signals(&r) || caller__get(&r.caller, o->as_root) ||
+	    output__open(&r.out, o->output, o->force, &r.caller))
+		goto out;
+	ropts.fd = r.out.fd;
+	r.recorder = recorder__new(&ropts);
+	if (r.recorder)
+		status = record(&r, argv);
+	else
+		output__discard(&r.out);
+out:
+	launch__free(r.launch);
+	recorder__free(r.recorder);
+	caller__free(&r.caller);
+	if (r.signal_fd >= 0)
+		close(r.signal_fd);
+	free(probes);
+	free(require);
+	return status;
+}
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.summary = "run a program and record it",
+	.operands = "-- CMD [ARG...]",
+	.runs_program = true,
+	.description =
+		"Runs CMD and records it and all that it starts, from the first system call on, "
+		"until "
+		"CMD ends.\n\n"
+		"Hooks in the kernel need rights: CAP_BPF and CAP_PERFMON, which root has. They "
+		"are "
+		"attached first; then all rights are given up. Called through sudo, CMD runs as "
+		"the "
+		"user who called, and the trace belongs to him. A hook that the kernel refuses is "
+		"said "
+		"and the rest is recorded; without any rights that is what CMD tells of itself by "
+		"marks.\n\n"
+		"Ctrl-C, SIGTERM or SIGHUP once: CMD is asked to end, and the recording ends with "
+		"it. "
+		"Twice: CMD is killed and the trace completed at once. If the recorder itself is "
+		"killed, CMD lives on and the trace can be read; the last quarter of a second may "
+		"be "
+		"missing.\n\n"
+		"When CMD has ended, processes that it left behind are no longer recorded unless "
+		"--wait-tree is given.",
+	.opts = rows,
+	.opts_size = sizeof(struct record_opts),
+	.examples = examples,
+	.exit_status = "1 if the recording failed or CMD could not be run, exited with another "
+		       "status than 0, or was killed; how CMD ended is said on standard error and "
+		       "stands in the trace (target.end).",
+	.see_also = "xpugap-dump(1), xpugap-info(1), xpugap-report(1), xpugap-doctor(1), trace(5)",
+	.run = run,
+};
