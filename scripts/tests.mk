@@ -64,7 +64,7 @@ lint-$(CPPCHECK): | $(SKELETONS)
 	@mkdir -p $(O)/lint/cppcheck
 	$(Q)$(CPPCHECK) --quiet --error-exitcode=1 --cppcheck-build-dir=$(O)/lint/cppcheck \
 		--std=c11 --enable=warning,portability --inline-suppr -D_GNU_SOURCE \
-		-DXPUGAP_VERSION='""' -DXPUGAP_RELEASED='""' --suppressions-list=.cppcheck -I. $(LINT_C)
+		--include=scripts/cppcheck.h --suppressions-list=.cppcheck -I. $(LINT_C)
 lint-$(SHELLCHECK):
 	$(Q)$(SHELLCHECK) $(LINT_SHELL)
 lint-$(MANDOC): docs
