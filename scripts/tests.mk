@@ -36,7 +36,17 @@ $(PROGS): $(O)/%: %.c $(O)/stamp/cc | $(O)/libxpugap_mark.so
 	$(Q)$(CC) $(CPPFLAGS) $(PLAIN_CFLAGS) $(CFLAGS_WERROR) -MMD -MP -MF $@.d -o $@ $< -L$(O) \
 		-Wl,--as-needed '-Wl,-rpath,$$ORIGIN/../..' -lxpugap_mark -ldl -lm -pthread
 
--include $(UNIT_OBJS:.o=.d) $(PROGS:=.d)
+# ---- programs that measure parts of the core by themselves ----
+
+MICRO_SRCS := $(sort $(wildcard tests/bench/micro/*.c))
+MICROS := $(MICRO_SRCS:%.c=$(O)/%)
+
+$(MICROS): $(O)/%: $(O)/obj/%.o $(O)/libxpugap.a
+	$(say) LD $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+-include $(UNIT_OBJS:.o=.d) $(PROGS:=.d) $(MICROS:$(O)/%=$(O)/obj/%.d)
 
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
@@ -50,7 +60,7 @@ MANDOC ?= mandoc
 LINTS := $(CLANG_FORMAT) $(CLANG_TIDY) $(CPPCHECK) $(SHELLCHECK) $(MANDOC)
 
 ROOMS := $(wildcard bpf userspace workloads analysis tests)
-LINT_C := $(sort $(CORE_SRCS) userspace/main.c $(UNIT_SRCS) $(PROG_SRCS) \
+LINT_C := $(sort $(CORE_SRCS) userspace/main.c $(UNIT_SRCS) $(PROG_SRCS) $(MICRO_SRCS) \
 	    $(wildcard tests/fuzz/*.c))
 LINT_SHELL = $(shell grep -rlE '^\#!/(usr/)?bin/(env )?(ba)?sh' scripts tests .ci)
 
@@ -143,5 +153,5 @@ $(FUZZ_NAMES:%=fuzz-seeds-%): fuzz-seeds-%: $(O)/fuzz/%
 BENCHES := $(wildcard $(addprefix tests/bench/,$(addsuffix .sh,$(B))))
 
 .PHONY: bench
-bench: all $(PROGS)
+bench: all $(PROGS) $(MICROS)
 	$(Q)tests/bench/run --build $(O) $(BENCHES)

@@ -9,6 +9,13 @@
 #include "userspace/trace/format.h"
 #include "userspace/trace/records.h"
 
+#define RECORD_FIXED_MAX 512 /* bytes of head and fixed part of any type */
+#define X(id, NAME, name, hook, tail, what)                                                        \
+	_Static_assert(sizeof(struct rec_##name) <= RECORD_FIXED_MAX, "rec_" #name " is too "      \
+										   "long");
+REC_RECORDS(X)
+#undef X
+
 struct encoder;
 
 /* What one call of encoder__encode() made: valid until the next. */

@@ -20,6 +20,10 @@ struct block {
 	const uint8_t *columns;
 	const uint8_t *blob;
 	uint32_t start; /* of its rows in decoder.order */
+	union {
+		struct rec rec;
+		uint8_t bytes[RECORD_FIXED_MAX];
+	} pattern;
 };
 
 struct decoder {
@@ -236,7 +240,7 @@ static const uint8_t *get_blocks(struct decoder *d, const uint8_t *in, const uin
 	return in == end ? in : NULL;
 }
 
-/* Make room for all records of known types; it is filled with zeros. */
+/* Make room for all records of known types. */
 static int make_room(struct decoder *d, struct decoded *out)
 {
 	const struct block *b;
@@ -258,13 +262,33 @@ static int make_room(struct decoder *d, struct decoded *out)
 		out->rows = rows;
 		out->size = total;
 	}
-	if (total)
-		memset(out->rows, 0, total);
 	out->bytes = (uint32_t)total;
 	return 0;
 }
 
-/* Find a place for every record and write its head there. */
+/* What is the same in all records of a block: its type, its size without tail, constant columns. */
+static int make_pattern(struct block *b, const uint8_t *end)
+{
+	uint32_t known = b->desc->size - (uint32_t)sizeof(struct rec), at;
+	const uint8_t *in = b->columns;
+	unsigned int width;
+	uint64_t value;
+
+	memset(&b->pattern, 0, sizeof(b->pattern));
+	b->pattern.rec.type = b->type;
+	b->pattern.rec.size = b->desc->size;
+	for (at = 0; at < b->fixed && at < known; at += width) {
+		if (unpack__constant(in, end, &value, &width))
+			memcpy(b->pattern.bytes + sizeof(struct rec) + at, &value,
+			       width < known - at ? width : known - at);
+		in = unpack__skip(in, end, b->count, &width);
+		if (!in)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+/* Find a place for every record, and write there what is the same in all of its type. */
 static int lay_out(struct decoder *d, const struct chunk_head *head, struct decoded *out)
 {
 	uint32_t next[CHUNK_MAX_TYPES], at = 0, size, i, k;
@@ -284,7 +308,7 @@ static int lay_out(struct decoder *d, const struct chunk_head *head, struct deco
 		if (size > REC_MAX_SIZE)
 			return -EBADMSG;
 		rec = (struct rec *)(out->rows + at);
-		rec->type = b->type;
+		memcpy(rec, b->pattern.bytes, b->desc->size);
 		rec->size = (uint16_t)size;
 		rec->tid = d->tid[i];
 		rec->time_ns = d->time[i];
@@ -332,9 +356,9 @@ static int fill_columns(struct decoder *d, const struct block *b, const uint8_t 
 	unsigned int width;
 
 	for (at = 0; at < b->fixed && at < known; at += width) {
-		if (in < end && (*in & ~3u) == COLUMN_ZERO) {
-			width = 1u << (*in++ & 3);
-			continue; /* rows are zero already */
+		if (unpack__constant(in, end, NULL, &width)) {
+			in = unpack__skip(in, end, b->count, &width);
+			continue; /* that was in the pattern */
 		}
 		in = unpack__column(in, end, d->value, b->count, d->block_time + b->start, &width);
 		if (!in)
@@ -389,6 +413,9 @@ int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint
 	if (!in)
 		return -EBADMSG;
 	err = make_room(d, out);
+	for (i = 0; !err && i < d->n_blocks; i++)
+		if (d->blocks[i].desc)
+			err = make_pattern(&d->blocks[i], end);
 	if (!err)
 		err = lay_out(d, head, out);
 	for (i = 0; !err && i < d->n_blocks; i++) {

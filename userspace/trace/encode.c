@@ -8,12 +8,14 @@
 
 #include "userspace/trace/pack.h"
 
-#define COLUMNS_MAX 32 /* of one record */
-#define ZSTD_RETRY  32 /* chunks between two looks at whether compressing pays */
+#define WORDS_AT_ONCE 4
+#define COLUMNS_MAX   32 /* of one record */
+#define ZSTD_RETRY    32 /* chunks between two looks at whether compressing pays */
 
 /* The records of one type in a chunk. */
 struct group {
 	uint16_t type;
+	uint16_t size; /* of head and fixed part */
 	bool tails;
 	uint32_t count;
 	uint32_t start; /* of its rows in encoder.order */
@@ -25,6 +27,7 @@ struct encoder {
 	struct group groups[CHUNK_MAX_TYPES];
 	uint32_t n_groups;
 	uint8_t group_of[REC_TYPE_MAX]; /* + 1; 0: none yet */
+	uint32_t tids_differ;		/* bits that are not the same in all */
 	/* for each record, capacity @cap */
 	uint32_t cap;
 	uint32_t *offset; /* in rows */
@@ -118,6 +121,7 @@ static int reserve_raw(struct encoder *e, size_t bytes)
 /* The number of the group of records like @rec, -1 when a chunk can hold no more groups. */
 static int find_group(struct encoder *e, const struct rec *rec)
 {
+	struct group *g;
 	uint32_t i;
 
 	if (rec->type < REC_TYPE_MAX && e->group_of[rec->type])
@@ -129,44 +133,45 @@ static int find_group(struct encoder *e, const struct rec *rec)
 		return -1;
 	if (rec->type < REC_TYPE_MAX)
 		e->group_of[rec->type] = (uint8_t)(e->n_groups + 1);
-	e->groups[e->n_groups] = (struct group){
-		.type = rec->type,
-		.desc = record__find(rec->type),
-	};
+	g = &e->groups[e->n_groups];
+	*g = (struct group){.type = rec->type, .size = sizeof(*rec)};
+	g->desc = record__find(rec->type);
+	if (g->desc)
+		g->size = g->desc->size;
 	return (int)e->n_groups++;
-}
-
-static uint32_t fixed_bytes(const struct group *g)
-{
-	return g->desc ? g->desc->size - (uint32_t)sizeof(struct rec) : 0;
 }
 
 /* Note where each record lies, and of which type it is. */
 static int survey(struct encoder *e, const uint8_t *rows, uint32_t bytes, struct encoded *out)
 {
-	const struct rec *rec;
-	uint32_t at = 0, n = 0;
-	struct group *g;
-	int err, i;
+	const struct rec *rec = (const struct rec *)rows;
+	uint32_t at = 0, n = 0, first_tid = rec->tid;
+	int err, i = -1, type = -1;
+	struct group *g = NULL;
 
 	memset(e->group_of, 0, sizeof(e->group_of));
 	e->n_groups = 0;
-	out->types = 0;
+	e->tids_differ = 0;
 	for (; at < bytes && n < CHUNK_MAX_COUNT; at += rec->size, n++) {
 		rec = (const struct rec *)(rows + at);
-		i = find_group(e, rec);
-		if (i < 0)
-			break;
+		if (rec->type != type) {
+			i = find_group(e, rec);
+			if (i < 0)
+				break;
+			type = rec->type;
+			g = &e->groups[i];
+		}
 		err = n < e->cap ? 0 : reserve_rows(e, n + 1);
 		if (err)
 			return err;
-		g = &e->groups[i];
 		g->count++;
-		g->tails |= rec->size > sizeof(*rec) + fixed_bytes(g);
+		g->tails |= rec->size > g->size;
+		e->tids_differ |= rec->tid ^ first_tid;
 		e->offset[n] = at;
 		e->group[n] = (uint8_t)i;
 		e->time[n] = rec->time_ns;
 	}
+	out->types = 0;
 	for (i = 0; i < (int)e->n_groups; i++)
 		out->types |= type_bit(e->groups[i].type);
 	out->count = n;
@@ -229,25 +234,71 @@ static enum pack_hint hint_of(const struct record_field *f)
 	return f->is_signed ? PACK_SIGNED : PACK_PLAIN;
 }
 
+/*
+ * Find the bits of the fixed part in which the group's records are not all the same. Most fields
+ * are constant in a chunk, and this passes over them all at once.
+ */
+static void find_changes(uint64_t *differ, const uint8_t *rows, const uint32_t *offset, uint32_t n,
+			 unsigned int words)
+{
+	const uint8_t *row = rows + offset[0] + sizeof(struct rec);
+	uint64_t first[WORDS_AT_ONCE], word[WORDS_AT_ONCE], acc[WORDS_AT_ONCE];
+	unsigned int w, at, k;
+	uint32_t i;
+
+	rows += sizeof(struct rec);
+	for (at = 0; at < words; at += k) {
+		k = words - at < WORDS_AT_ONCE ? 1 : WORDS_AT_ONCE;
+		memcpy(first, row + at * 8, k * 8);
+		memset(acc, 0, sizeof(acc));
+		if (k == 1) {
+			for (i = 1; i < n; i++) {
+				memcpy(word, rows + offset[i] + at * 8, 8);
+				acc[0] |= word[0] ^ first[0];
+			}
+		} else {
+			for (i = 1; i < n; i++) {
+				memcpy(word, rows + offset[i] + at * 8, sizeof(word));
+				for (w = 0; w < WORDS_AT_ONCE; w++)
+					acc[w] |= word[w] ^ first[w];
+			}
+		}
+		memcpy(differ + at, acc, k * 8);
+	}
+}
+
+/* Put the column of @width bytes at @from of the record. */
+static uint8_t *put_column(struct encoder *e, uint8_t *out, const uint8_t *rows,
+			   const struct group *g, const uint64_t *differ, unsigned int from,
+			   unsigned int width, enum pack_hint hint)
+{
+	unsigned int word = (from - (unsigned int)sizeof(struct rec)) / 8, shift = from % 8 * 8;
+	const uint32_t *offset = rows_of(e, g);
+	uint64_t value = 0;
+
+	if (!(differ[word] >> shift << (64 - 8 * width))) {
+		memcpy(&value, rows + offset[0] + from, width);
+		return pack__constant(out, value, width);
+	}
+	if (hint == PACK_TIME)
+		gather(e->group_time, rows, offset, g->count, offsetof(struct rec, time_ns), 8);
+	gather(e->value, rows, offset, g->count, from, width);
+	return pack__column(&e->packer, out, e->value, g->count, width, hint, e->group_time);
+}
+
 static uint8_t *put_fixed(struct encoder *e, uint8_t *out, const uint8_t *rows,
 			  const struct group *g)
 {
 	const struct record_field *f = g->desc->fields, *end = f + g->desc->n_fields;
-	const uint32_t *offset = rows_of(e, g);
-	enum pack_hint hint;
-	unsigned int at, width;
+	unsigned int at, width, words = (g->size - (unsigned int)sizeof(struct rec)) / 8;
+	uint64_t differ[RECORD_FIXED_MAX / 8];
 
+	find_changes(differ, rows, rows_of(e, g), g->count, words);
 	for (; f < end; f++) {
-		hint = hint_of(f);
-		if (hint == PACK_TIME)
-			gather(e->group_time, rows, offset, g->count, offsetof(struct rec, time_ns),
-			       8);
 		width = f->width < 8 ? f->width : 8;
-		for (at = 0; at < f->width; at += width) {
-			gather(e->value, rows, offset, g->count, f->offset + at, width);
-			out = pack__column(&e->packer, out, e->value, g->count, width, hint,
-					   e->group_time);
-		}
+		for (at = 0; at < f->width; at += width)
+			out = put_column(e, out, rows, g, differ, f->offset + at, width,
+					 hint_of(f));
 	}
 	return out;
 }
@@ -255,19 +306,19 @@ static uint8_t *put_fixed(struct encoder *e, uint8_t *out, const uint8_t *rows,
 static uint8_t *put_tails(struct encoder *e, uint8_t *out, const uint8_t *rows,
 			  const struct group *g)
 {
-	uint32_t skip = (uint32_t)sizeof(struct rec) + fixed_bytes(g), i, len;
+	uint32_t i, len;
 	const uint32_t *offset = rows_of(e, g);
 	const struct rec *rec;
 
 	for (i = 0; i < g->count; i++) {
 		rec = (const struct rec *)(rows + offset[i]);
-		e->value[i] = rec->size - skip;
+		e->value[i] = rec->size - g->size;
 	}
 	out = pack__column(&e->packer, out, e->value, g->count, 4, PACK_PLAIN, NULL);
 	for (i = 0; i < g->count; i++) {
 		rec = (const struct rec *)(rows + offset[i]);
-		len = rec->size - skip;
-		memcpy(out, (const uint8_t *)rec + skip, len);
+		len = rec->size - g->size;
+		memcpy(out, (const uint8_t *)rec + g->size, len);
 		out += len;
 	}
 	return out;
@@ -278,7 +329,7 @@ static uint8_t *put_group(struct encoder *e, uint8_t *out, const uint8_t *rows,
 {
 	out = pack__varint(out, g->type);
 	out = pack__varint(out, g->count);
-	out = pack__varint(out, fixed_bytes(g));
+	out = pack__varint(out, g->size - sizeof(struct rec));
 	out = pack__varint(out, g->tails);
 	if (g->desc)
 		out = put_fixed(e, out, rows, g);
@@ -293,8 +344,12 @@ static uint8_t *put_heads(struct encoder *e, uint8_t *out, const uint8_t *rows, 
 	for (i = 0; i < n; i++)
 		e->value[i] = e->time[i] - first;
 	out = pack__column(&e->packer, out, e->value, n, 8, PACK_RISING, NULL);
-	gather(e->value, rows, e->offset, n, offsetof(struct rec, tid), 4);
-	out = pack__column(&e->packer, out, e->value, n, 4, PACK_PLAIN, NULL);
+	if (e->tids_differ) {
+		gather(e->value, rows, e->offset, n, offsetof(struct rec, tid), 4);
+		out = pack__column(&e->packer, out, e->value, n, 4, PACK_PLAIN, NULL);
+	} else {
+		out = pack__constant(out, ((const struct rec *)rows)->tid, 4);
+	}
 	out = pack__varint(out, e->n_groups);
 	if (e->n_groups == 1)
 		return out;
@@ -338,12 +393,9 @@ int encoder__encode(struct encoder *e, const uint8_t *rows, uint32_t bytes, stru
 	err = survey(e, rows, bytes, out);
 	if (err)
 		return err;
-	/*
-	 * A column of n values of w bytes takes at most 2 n w + n bytes and its head; what it
-	 * scribbles past that is no more than another 8 n.
-	 */
-	err = reserve_raw(e, (size_t)out->bytes * 3 + (size_t)out->count * 8 +
-				     (size_t)(e->n_groups + 1) * COLUMNS_MAX * 64);
+	/* 3/2 of the values and 3/4 bytes for each, which has a byte at least; and the heads */
+	err = reserve_raw(e, (size_t)out->bytes * 9 / 4 +
+				     (size_t)(e->n_groups + 1) * COLUMNS_MAX * PACK_HEAD_BYTES);
 	if (err)
 		return err;
 	sort_by_group(e, out->count);

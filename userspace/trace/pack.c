@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "userspace/trace/pack.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "userspace/trace/format.h"
@@ -11,6 +10,7 @@
 #define DICT_MIN_VALUES 16
 #define DICT_ENTRY_BITS 40
 #define SAMPLES		32
+#define RUN		16
 
 uint8_t *pack__varint(uint8_t *out, uint64_t v)
 {
@@ -20,25 +20,44 @@ uint8_t *pack__varint(uint8_t *out, uint64_t v)
 	return out;
 }
 
-/* Write the low @bits of each x - @base; what does not fit becomes an exception. */
+/* The most exceptions that a column of @n may have. */
+static uint32_t max_exceptions(uint32_t n)
+{
+	return n / 4 < PACK_EXCEPTIONS ? n / 4 : PACK_EXCEPTIONS;
+}
+
+static uint8_t *pack_words(uint8_t *out, const uint64_t *x, uint32_t n, uint64_t base)
+{
+	uint64_t y;
+	uint32_t i;
+
+	for (i = 0; i < n; i++, out += 8) {
+		y = x[i] - base;
+		memcpy(out, &y, 8);
+	}
+	return out;
+}
+
+/*
+ * Write the low @bits of each x - @base; what does not fit becomes an exception. NULL if these
+ * are too many.
+ */
 static uint8_t *pack_bits(struct packer *p, uint8_t *out, const uint64_t *x, uint32_t n,
 			  uint64_t base, unsigned int bits, uint32_t *n_exceptions)
 {
-	uint64_t mask = bits == 64 ? ~0ULL : (1ULL << bits) - 1, acc = 0, y;
+	uint64_t mask = (1ULL << (bits & 63)) - 1, acc = 0, y;
 	uint8_t *end = out + ((uint64_t)n * bits + 7) / 8;
+	uint32_t i, exceptions = 0, max = max_exceptions(n);
 	unsigned int fill = 0;
-	uint32_t i, exceptions = 0;
 
-	if (bits == 64) {
-		for (i = 0; i < n; i++, out += 8) {
-			y = x[i] - base;
-			memcpy(out, &y, 8);
-		}
-		return out;
-	}
+	*n_exceptions = 0;
+	if (bits == 64)
+		return pack_words(out, x, n, base);
 	for (i = 0; i < n; i++) {
 		y = x[i] - base;
 		if (__builtin_expect(y > mask, 0)) {
+			if (exceptions == max)
+				return NULL;
 			p->exception_at[exceptions] = i;
 			p->exception_high[exceptions++] = y >> bits;
 			y &= mask;
@@ -58,21 +77,20 @@ static uint8_t *pack_bits(struct packer *p, uint8_t *out, const uint64_t *x, uin
 	return end;
 }
 
-/* Choose the number of bits that makes @n numbers with these lengths shortest. */
+/*
+ * Choose the number of bits that makes numbers with these lengths shortest. @cost becomes the
+ * bits for each 256 of them.
+ */
 static unsigned int choose_bits(const uint32_t *lengths, uint32_t n, unsigned int longest,
 				uint64_t *cost)
 {
-	unsigned int b, best = longest;
+	unsigned int b, best = longest > 56 ? 64 : longest;
+	uint64_t bits, least = (uint64_t)n * best;
 	uint32_t exceptions = 0;
-	uint64_t bits, least;
 
-	if (best > 56)
-		best = 64;
-	least = (uint64_t)n * best;
 	for (b = longest; b-- > 0;) {
 		exceptions += lengths[b + 1];
-		if (exceptions > n / 8 ||
-		    exceptions > ARRAY_SIZE(((struct packer *)0)->exception_at))
+		if (exceptions > n / 8)
 			break;
 		bits = (uint64_t)n * b + (uint64_t)exceptions * EXCEPTION_BITS;
 		if (b <= 56 && bits < least) {
@@ -80,30 +98,34 @@ static unsigned int choose_bits(const uint32_t *lengths, uint32_t n, unsigned in
 			best = b;
 		}
 	}
-	*cost = least;
+	*cost = least * 256 / n;
 	return best;
 }
 
+/*
+ * In how many bits are x - @base written best? Looks at a quarter of a long column, in runs that
+ * are longer than most patterns that a loop makes.
+ */
 static unsigned int measure(const uint64_t *x, uint32_t n, uint64_t base, uint64_t max,
 			    uint64_t *cost)
 {
-	uint32_t lengths[2][65] = {{0}};
 	unsigned int longest = bit_length(max - base), b;
-	uint32_t i;
+	uint32_t lengths[2][65] = {{0}};
+	uint32_t i, k, seen = 0, step = n >= 512 ? 4 * RUN : RUN;
 
-	if (longest <= 2 || n < 8) { /* nothing to gain */
-		*cost = (uint64_t)n * longest;
+	if (longest <= 2 || n < RUN) { /* nothing to gain */
+		*cost = (uint64_t)longest * 256;
 		return longest > 56 ? 64 : longest;
 	}
-	for (i = 0; i + 1 < n; i += 2) {
-		lengths[0][bit_length(x[i] - base)]++;
-		lengths[1][bit_length(x[i + 1] - base)]++;
+	for (i = 0; i + RUN <= n; i += step, seen += RUN) {
+		for (k = i; k < i + RUN; k += 2) {
+			lengths[0][bit_length(x[k] - base)]++;
+			lengths[1][bit_length(x[k + 1] - base)]++;
+		}
 	}
-	if (i < n)
-		lengths[0][bit_length(x[i] - base)]++;
 	for (b = 0; b <= longest; b++)
 		lengths[0][b] += lengths[1][b];
-	return choose_bits(lengths[0], n, longest, cost);
+	return choose_bits(lengths[0], seen, longest, cost);
 }
 
 static uint32_t dict_hash(uint64_t v)
@@ -173,20 +195,25 @@ static uint8_t *put_exceptions(const struct packer *p, uint8_t *out, uint32_t n)
 }
 
 static uint8_t *put_packed(struct packer *p, uint8_t *out, const uint64_t *x, uint32_t n,
-			   uint8_t tag_byte, uint64_t base, unsigned int bits)
+			   uint8_t tag_byte, uint64_t min, uint64_t max, unsigned int bits)
 {
-	uint8_t *at = out;
-	uint32_t exceptions = 0;
+	uint8_t *at = out, *end;
+	uint32_t exceptions;
 
 	*out++ = tag_byte;
-	out = pack__varint(out, base);
+	out = pack__varint(out, min);
 	*out++ = (uint8_t)bits;
-	out = pack_bits(p, out, x, n, base, bits, &exceptions);
+	end = pack_bits(p, out, x, n, min, bits, &exceptions);
+	if (!end) { /* what measure() saw was not typical */
+		bits = bit_length(max - min) > 56 ? 64 : bit_length(max - min);
+		out[-1] = (uint8_t)bits;
+		end = pack_bits(p, out, x, n, min, bits, &exceptions);
+	}
 	if (exceptions) {
 		*at |= COLUMN_EXCEPTIONS;
-		out = put_exceptions(p, out, exceptions);
+		end = put_exceptions(p, end, exceptions);
 	}
-	return out;
+	return end;
 }
 
 static uint8_t *put_dict(struct packer *p, uint8_t *out, uint64_t *x, uint32_t n, uint8_t tag_byte,
@@ -214,7 +241,7 @@ static bool rather_diff(const uint64_t *v, uint32_t n, uint64_t cost)
 
 	for (i = 1; i < n; i += step, samples++)
 		bits += bit_length(zigzag(v[i] - v[i - 1]));
-	return samples && (bits + samples) * n < cost * samples;
+	return samples && (bits + samples) * 256 < cost * samples;
 }
 
 static enum column_transform to_diff(uint64_t *v, uint32_t n)
@@ -259,14 +286,10 @@ static enum column_transform to_age(uint64_t *v, uint32_t n, const uint64_t *tim
 	return TRANSFORM_AGE;
 }
 
-static bool all_equal(const uint64_t *v, uint32_t n)
+uint8_t *pack__constant(uint8_t *out, uint64_t v, unsigned int width)
 {
-	uint64_t differ = 0;
-	uint32_t i;
-
-	for (i = 1; i < n; i++)
-		differ |= v[i] ^ v[0];
-	return !differ;
+	*out++ = tag(width, v ? COLUMN_CONST : COLUMN_ZERO, TRANSFORM_NONE);
+	return v ? pack__varint(out, v) : out;
 }
 
 uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, unsigned int width,
@@ -277,10 +300,6 @@ uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, u
 	unsigned int bits;
 	uint32_t entries;
 
-	if (all_equal(v, n)) {
-		*out++ = tag(width, v[0] ? COLUMN_CONST : COLUMN_ZERO, TRANSFORM_NONE);
-		return v[0] ? pack__varint(out, v[0]) : out;
-	}
 	if (hint == PACK_SIGNED)
 		transform = to_signed(v, n, width);
 	else if (hint == PACK_TIME)
@@ -288,11 +307,13 @@ uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, u
 	else if (hint == PACK_RISING)
 		transform = to_diff(v, n);
 	extremes(v, n, &min, &max);
+	if (min == max && transform == TRANSFORM_NONE)
+		return pack__constant(out, min, width);
 	bits = measure(v, n, min, max, &cost);
-	if (n >= DICT_MIN_VALUES && hint != PACK_RISING && cost > 4ull * n) {
+	if (n >= DICT_MIN_VALUES && hint != PACK_RISING && cost > 4 * 256) {
 		entries = make_dict(p, v, n);
 		if (entries &&
-		    (uint64_t)n * bit_length(entries - 1) + entries * DICT_ENTRY_BITS < cost)
+		    bit_length(entries - 1) * 256 + entries * DICT_ENTRY_BITS * 256ULL / n < cost)
 			return put_dict(p, out, v, n, tag(width, COLUMN_DICT, transform), entries);
 		if (hint == PACK_PLAIN && rather_diff(v, n, cost)) {
 			transform = to_diff(v, n);
@@ -300,7 +321,7 @@ uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, u
 			bits = measure(v, n, min, max, &cost);
 		}
 	}
-	return put_packed(p, out, v, n, tag(width, COLUMN_PACKED, transform), min, bits);
+	return put_packed(p, out, v, n, tag(width, COLUMN_PACKED, transform), min, max, bits);
 }
 
 /* ---- and back ---- */
@@ -525,4 +546,20 @@ const uint8_t *unpack__skip(const uint8_t *in, const uint8_t *end, uint32_t n, u
 		in = skip_varints(in, end, entries);
 		return in ? skip_bits(in, end, n, bit_length(entries - 1)) : NULL;
 	}
+}
+
+bool unpack__constant(const uint8_t *in, const uint8_t *end, uint64_t *value, unsigned int *width)
+{
+	enum column_method method;
+	uint64_t v = 0;
+
+	if (in >= end || *in >> 4)
+		return false;
+	method = *in >> 2 & 3;
+	*width = 1u << (*in & 3);
+	if (method == COLUMN_CONST)
+		in = unpack__varint(in + 1, end, &v);
+	if (value)
+		*value = v;
+	return in && (method == COLUMN_ZERO || method == COLUMN_CONST);
 }

@@ -3,6 +3,7 @@
 #ifndef XPUGAP_TRACE_PACK_H
 #define XPUGAP_TRACE_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,21 +16,23 @@ enum pack_hint {
 	PACK_REAL,   /* doubles: differences are of no use */
 };
 
+#define PACK_EXCEPTIONS 1024
+
 /* Scratch for one column; big, so it is kept by whoever packs many. */
 struct packer {
-	uint32_t exception_at[1024];
-	uint64_t exception_high[1024];
+	uint32_t exception_at[PACK_EXCEPTIONS];
+	uint64_t exception_high[PACK_EXCEPTIONS];
 	uint64_t dict[256];
 	uint64_t slot_value[1024];
 	uint16_t slot_code[1024]; /* place in dict + 1; 0: free */
 	uint8_t codes[65536];
 };
 
-/* Bytes that pack__column() writes at most; it may scribble over all of them. */
-static inline size_t pack__bound(uint32_t n)
-{
-	return (size_t)n * 8 + 64;
-}
+/*
+ * What pack__column() writes at most: 3/2 of the values and 3/4 bytes for each, and a head. It may
+ * scribble over 8 bytes more.
+ */
+#define PACK_HEAD_BYTES 64
 
 /*
  * Write @n values of @width bytes (1, 2, 4, 8; zero-extended in @v) to @out. @times are the
@@ -37,6 +40,9 @@ static inline size_t pack__bound(uint32_t n)
  */
 uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, unsigned int width,
 		      enum pack_hint hint, const uint64_t *times);
+
+/* The same for a column of equal values. */
+uint8_t *pack__constant(uint8_t *out, uint64_t v, unsigned int width);
 
 uint8_t *pack__varint(uint8_t *out, uint64_t v);
 
@@ -46,6 +52,9 @@ uint8_t *pack__varint(uint8_t *out, uint64_t v);
  */
 const uint8_t *unpack__column(const uint8_t *in, const uint8_t *end, uint64_t *v, uint32_t n,
 			      const uint64_t *times, unsigned int *width);
+
+/* Do the values equal each other, so that @value (if not NULL) is all there is to know? */
+bool unpack__constant(const uint8_t *in, const uint8_t *end, uint64_t *value, unsigned int *width);
 
 /* Pass over a column without decoding it; as unpack__column() otherwise. */
 const uint8_t *unpack__skip(const uint8_t *in, const uint8_t *end, uint32_t n, unsigned int *width);

@@ -66,6 +66,12 @@ static const uint16_t in_order[] = {
 #undef X
 };
 
+const uint16_t record_plain_sizes[REC_TYPE_MAX] = {
+#define X(id, NAME, name, hook, tail, what) [id] = TAIL_##tail ? 0 : sizeof(struct rec_##name),
+	REC_RECORDS(X)
+#undef X
+};
+
 const struct record_desc *record__find(uint16_t type)
 {
 	return type < REC_TYPE_MAX && by_type[type] ? by_type[type]() : NULL;

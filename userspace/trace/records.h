@@ -75,6 +75,15 @@ const char *record__text(const struct rec *rec, unsigned int i, size_t *len);
  */
 int record__check(const struct rec *rec);
 
+/* Sizes of the types that have no tail; 0 for the others. */
+extern const uint16_t record_plain_sizes[REC_TYPE_MAX];
+
+/* Is @rec exactly as long as its struct and without a tail, which makes it well formed? */
+static inline bool record__is_plain(const struct rec *rec)
+{
+	return rec->type < REC_TYPE_MAX && rec->size == record_plain_sizes[rec->type] && rec->size;
+}
+
 /*
  * Build a record with a tail in @buf of @size bytes: the head and fixed part are copied from
  * @fixed (of its type's size), the LEN fields and the size are set from the @n strings. Strings

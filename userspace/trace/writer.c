@@ -21,6 +21,7 @@
 struct ring {
 	uint8_t *rows;
 	uint32_t used, cap;
+	uint32_t limit; /* look at making room from here on */
 	uint32_t count;
 	uint64_t floor;	 /* no record may be older: the last of the chunk before */
 	uint64_t newest; /* of the open chunk, or the floor */
@@ -289,6 +290,7 @@ static int make_room(struct trace_writer *w, struct ring *r, uint32_t size)
 	if (grow(&r->rows, cap, 1))
 		return fail(w, -ENOMEM);
 	r->cap = cap;
+	r->limit = cap < CHUNK_ROWS ? cap : CHUNK_ROWS;
 	return 0;
 }
 
@@ -312,7 +314,29 @@ static int touch(struct trace_writer *w, struct ring *r)
 
 static int cut_round(struct trace_writer *w);
 
-/* The payload size that the encoder relies on: shorter records of known types are filled up. */
+/* Copy what is a multiple of 8 bytes long and, nearly always, short. */
+static void copy_words(void *to, const void *from, uint32_t size)
+{
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < size; i += 8) {
+		memcpy(&word, (const char *)from + i, 8);
+		memcpy((char *)to + i, &word, 8);
+	}
+}
+
+/* Put a late record where it belongs, if that is still possible. */
+static void settle_late(struct trace_writer *w, struct ring *r, struct rec *row)
+{
+	if (row->time_ns < r->floor) {
+		row->time_ns = r->floor;
+		w->stats.clamped++;
+	}
+	r->unsorted |= row->time_ns < r->newest;
+}
+
+/* The encoder relies on the full size of known types: shorter records are filled up. */
 static uint32_t full_size(const struct rec *rec)
 {
 	const struct record_desc *d = record__find(rec->type);
@@ -322,40 +346,37 @@ static uint32_t full_size(const struct rec *rec)
 
 int trace_writer__append(struct trace_writer *w, uint16_t ring, const struct rec *rec)
 {
+	uint32_t size = rec->size;
 	struct ring *r;
-	uint32_t size;
 	struct rec *row;
 	int err = w->stats.err;
 
-	if (record__check(rec))
-		return -EINVAL;
+	if (!record__is_plain(rec)) {
+		if (record__check(rec))
+			return -EINVAL;
+		size = full_size(rec);
+	}
 	r = get_ring(w, ring);
 	if (!r)
 		err = fail(w, -ENOMEM);
-	size = full_size(rec);
 	if (!err && !r->touched)
 		err = touch(w, r);
-	if (!err && (r->used + size > r->cap || r->used + size > CHUNK_ROWS))
+	if (!err && r->used + size > r->limit)
 		err = make_room(w, r, size);
 	if (err) {
 		count_lost(w, 1, rec->time_ns, rec->time_ns);
 		return err;
 	}
 	row = (struct rec *)(r->rows + r->used);
-	memcpy(row, rec, rec->size);
+	copy_words(row, rec, rec->size);
 	if (size > rec->size) {
 		memset((uint8_t *)row + rec->size, 0, size - rec->size);
 		row->size = (uint16_t)size;
 	}
-	if (row->time_ns < r->newest) {
-		if (row->time_ns < r->floor) {
-			row->time_ns = r->floor;
-			w->stats.clamped++;
-		}
-		r->unsorted |= row->time_ns < r->newest;
-	} else {
+	if (row->time_ns < r->newest)
+		settle_late(w, r, row);
+	else
 		r->newest = row->time_ns;
-	}
 	r->used += size;
 	r->count++;
 	w->stats.raw_bytes += size;
