@@ -93,9 +93,9 @@ $(O)/lint/%.tidy: %.c .clang-tidy $(O)/stamp/cc | $(SKELETONS)
 # ---- check ----
 
 E2E := $(sort $(wildcard tests/e2e/*.sh))
-RUN := tests/run --build $(O) --slow $(SLOW) $(if $(T),--match '$(T)')
-# tests/run gives its children no jobserver
-SUBMAKE := make -s -j$(shell nproc) $(foreach v,O SAN DEBUG WERROR,$v=$($v))
+# a make inside a test makes the same build, without our jobserver
+SUBMAKE := make -s -j$(shell nproc) $(MAKEOVERRIDES) O=$(O)
+RUN := SUBMAKE='$(SUBMAKE)' tests/run --build $(O) --slow $(SLOW) $(if $(T),--match '$(T)')
 missing = command -v $(1) >/dev/null || { echo "$(1) is not installed"; exit 77; }
 
 CHECKS := $(foreach c,layers tables,--command \
