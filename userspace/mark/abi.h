@@ -21,7 +21,9 @@
  * A ring holds records of events.h as they are, with tid as the program sees it. A record never
  * wraps: what is left at the end is filled by a record of type MARK_PAD, of which only the first
  * eight bytes are there if no more fit. Positions are running byte counts; position modulo
- * ring_bytes is where it lies.
+ * ring_bytes is where it lies. While a record is being written its ring's head has MARK_WRITING
+ * set, from before the clock is read: the recorder then knows that something older than its look
+ * may still come.
  *
  * The recorder believes nothing that it finds here; see userspace/source/mark_ring.h.
  */
@@ -47,6 +49,8 @@
 #define MARK_PAD	0     /* type of a record that fills the end of a ring */
 #define MARK_NAME_MAX	2048U /* longer names are cut; also the longest tail of any record */
 #define MARK_DATA_ALIGN 4096U
+
+#define MARK_WRITING 1U /* a bit of mark_ring.head; positions are multiples of 8 */
 
 /* The kernel's seals that the recorder insists on: the file can never be cut under its feet. */
 #define MARK_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)

@@ -32,6 +32,12 @@ struct region {
 	uint32_t slots;
 };
 
+/* Of the threads' own state, with the names that they know behind it. */
+static size_t threads_bytes(const struct region *r)
+{
+	return r->slots * (sizeof(*r->threads) + MARK_KNOWN * sizeof(struct mark_known));
+}
+
 /* Wiped by a fork: the child is then a process that has not attached. */
 struct process {
 	uint32_t lock;
@@ -121,7 +127,7 @@ static void on_fork_child(void)
 			mmap(r->shm, r->bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		else
-			munmap(r->threads, r->slots * sizeof(*r->threads));
+			munmap(r->threads, threads_bytes(r));
 	}
 	nmapped = 0;
 	mark_tls.thread = NULL;
@@ -275,31 +281,32 @@ fail:
 
 static void fill_threads(struct region *r)
 {
+	struct mark_known *known = (struct mark_known *)(r->threads + r->slots);
 	unsigned char *data = (unsigned char *)r->shm + mark_region__data(r->slots);
 
 	for (uint32_t i = 0; i < r->slots; i++) {
 		r->threads[i].ring = &r->shm->ring[i];
 		r->threads[i].data = data + i * where.ring_bytes;
 		r->threads[i].bytes = where.ring_bytes;
+		r->threads[i].known = known + (size_t)i * MARK_KNOWN;
 	}
 }
 
 static int add_region(struct process *p)
 {
 	struct region *r = &p->region[p->nregions];
-	size_t threads_bytes = where.slots * sizeof(*r->threads);
 	int fd, err;
 
 	fd = map_region(r);
 	if (fd < 0)
 		return fd;
-	r->threads = wiped_memory(threads_bytes);
+	r->threads = wiped_memory(threads_bytes(r));
 	err = r->threads ? send_hello(fd) : -ENOMEM;
 	close(fd);
 	if (err) {
 		munmap(r->shm, r->bytes);
 		if (r->threads)
-			munmap(r->threads, threads_bytes);
+			munmap(r->threads, threads_bytes(r));
 		return err;
 	}
 	fill_threads(r);

@@ -80,6 +80,8 @@ static inline void *reserve(struct mark_thread *t, uint16_t type, uint32_t size)
 	else
 		r = reserve_slow(t, size);
 	if (likely(r)) {
+		__atomic_store_n(&t->ring->head, t->head | MARK_WRITING, __ATOMIC_RELAXED);
+		__asm__ volatile("" ::: "memory");
 		r->type = type;
 		r->size = (uint16_t)size;
 		r->tid = t->tid;
@@ -146,20 +148,38 @@ static __attribute__((noinline)) bool see_name(struct mark_thread *t, uint64_t i
 	return true;
 }
 
+static __attribute__((noinline)) bool name_id_slow(struct mark_thread *t, const char *name,
+						   uint64_t *id, struct mark_known *k)
+{
+	size_t len = strnlen(name, MARK_NAME_MAX);
+
+	*id = mark_hash(name, len);
+	if (__atomic_load_n(&mark_seen[*id % MARK_SEEN], __ATOMIC_RELAXED) != *id &&
+	    !see_name(t, *id, name, len))
+		return false;
+	if (len < sizeof(k->text)) {
+		memcpy(k->text, name, len + 1);
+		k->id = *id;
+		k->where = name;
+	}
+	return true;
+}
+
 /* The id of @name; false if the name found no room, which loses the mark that has it. */
 static inline bool name_id(struct mark_thread *t, const char *name, uint64_t *id)
 {
-	size_t len;
+	uint64_t spread = (uintptr_t)name * 0x9E3779B97F4A7C15ULL;
+	struct mark_known *k = &t->known[spread >> 58];
 
-	if (unlikely(!name)) {
-		*id = 0;
+	_Static_assert(MARK_KNOWN == 64, "six bits");
+	if (likely(k->where == name && name && !strcmp(k->text, name))) {
+		*id = k->id;
 		return true;
 	}
-	len = strnlen(name, MARK_NAME_MAX);
-	*id = mark_hash(name, len);
-	if (likely(__atomic_load_n(&mark_seen[*id % MARK_SEEN], __ATOMIC_RELAXED) == *id))
-		return true;
-	return see_name(t, *id, name, len);
+	if (name)
+		return name_id_slow(t, name, id, k);
+	*id = 0;
+	return true;
 }
 
 /* ---- what the header declares ---- */

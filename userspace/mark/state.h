@@ -24,6 +24,18 @@ enum mark_state {
 	MARK_ON = 2,
 };
 
+/*
+ * A name that a thread used lately and that went out: names are nearly always literals, so where
+ * one is tells what it is, and comparing it costs less than hashing it.
+ */
+struct mark_known {
+	const char *where;
+	uint64_t id;
+	char text[112]; /* longer names are hashed each time */
+};
+
+#define MARK_KNOWN 64U /* a power of two */
+
 /* The producer's side of a ring. @ring is NULL after a fork, all else is then meaningless. */
 struct mark_thread {
 	struct mark_ring *ring;
@@ -31,6 +43,7 @@ struct mark_thread {
 	uint64_t head;
 	uint64_t tail; /* as it was when last looked at */
 	uint64_t bytes;
+	struct mark_known *known;
 	uint64_t corr, corr_end; /* correlation ids set aside for this thread */
 	uint32_t tid;
 	uint32_t held; /* by a living thread */

@@ -18,12 +18,14 @@
 #define MIN_RECORD  16U
 #define MAX_RUNS    1024U
 #define MAX_TID	    (1 << 22)
+#define MAX_HELD_NS 500000000ULL /* that a record being written may hold up the others */
 
 struct sweep {
 	struct mark_hub *hub;
 	int (*emit)(void *arg, const struct rec *rec);
 	void *arg;
 	uint64_t count;
+	uint64_t began_ns;
 	/* the ring being read */
 	struct mark_map *map;
 	struct mark_slot *slot;
@@ -254,6 +256,8 @@ static int drain_ring(struct sweep *s, struct mark_ring *ring, uint64_t head)
 
 	if (avail > s->map->ring_bytes || avail % REC_ALIGN)
 		return give_up(s);
+	if (avail * 100 / s->map->ring_bytes > s->hub->fill_pct)
+		s->hub->fill_pct = (unsigned int)(avail * 100 / s->map->ring_bytes);
 	while (avail) {
 		n = read_part(s, avail);
 		if (n == -EBADMSG)
@@ -272,6 +276,23 @@ static int drain_ring(struct sweep *s, struct mark_ring *ring, uint64_t head)
 	return 0;
 }
 
+/*
+ * A thread that is at a record took its time after we last found it idle, and after its record
+ * before. It may have been stopped there for good, so it holds up nobody for long.
+ */
+static void note_writing(struct sweep *s, bool writing)
+{
+	struct mark_slot *slot = s->slot;
+	uint64_t since = slot->idle_ns > slot->last_ns ? slot->idle_ns : slot->last_ns;
+
+	if (!writing || s->map->process->gone) {
+		slot->idle_ns = s->began_ns;
+		return;
+	}
+	if (since + MAX_HELD_NS > s->began_ns && since < s->hub->horizon_ns)
+		s->hub->horizon_ns = since;
+}
+
 static int drain_map(struct sweep *s, struct mark_map *m)
 {
 	uint32_t used = __atomic_load_n(&m->shm->used, __ATOMIC_ACQUIRE);
@@ -281,9 +302,12 @@ static int drain_map(struct sweep *s, struct mark_map *m)
 	s->map = m;
 	for (uint32_t i = 0; i < used && i < m->slots && !err; i++) {
 		s->slot = &m->slot[i];
+		if (s->slot->damaged)
+			continue;
 		head = __atomic_load_n(&m->shm->ring[i].head, __ATOMIC_ACQUIRE);
-		if (!s->slot->damaged && head != s->slot->tail)
-			err = drain_ring(s, &m->shm->ring[i], head);
+		if ((head & ~(uint64_t)MARK_WRITING) != s->slot->tail)
+			err = drain_ring(s, &m->shm->ring[i], head & ~(uint64_t)MARK_WRITING);
+		note_writing(s, head & MARK_WRITING);
 	}
 	return err;
 }
@@ -352,17 +376,18 @@ static int each_map(struct sweep *s, int (*fn)(struct sweep *s, struct mark_map 
 
 int mark_drain__sweep(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg)
 {
-	struct sweep s = {.hub = h, .emit = emit, .arg = arg};
-	uint64_t began_ns = mark_drain__now();
+	struct sweep s = {.hub = h, .emit = emit, .arg = arg, .began_ns = mark_drain__now()};
 	int err;
 
+	h->horizon_ns = s.began_ns;
+	h->fill_pct = 0;
 	err = each_map(&s, drain_map);
 	if (!err)
 		err = flush(&s);
 	if (!err)
 		err = each_map(&s, report_map);
 	h->arena.used = h->arena.nrefs = h->arena.nruns = 0;
-	h->swept_ns = began_ns;
+	h->swept_ns = s.began_ns;
 	if (err)
 		return err;
 	return s.count < INT_MAX ? (int)s.count : INT_MAX;

@@ -16,7 +16,8 @@ struct mark_slot {
 	uint64_t lost; /* of the ring's counter, reported so far */
 	uint64_t bad;  /* records, not reported yet */
 	uint64_t last_ns;
-	pid_t ns_tid; /* the last one seen, and what it is here */
+	uint64_t idle_ns; /* when no record was being written */
+	pid_t ns_tid;	  /* the last one seen, and what it is here */
 	pid_t tid;
 	bool damaged; /* never read again */
 };
@@ -79,7 +80,9 @@ struct mark_hub {
 	int epoll_fd;
 	uid_t uid;
 	uid_t allowed_uid;
-	uint64_t swept_ns; /* when the last sweep began */
+	uint64_t swept_ns;     /* when the last sweep began */
+	uint64_t horizon_ns;   /* no record older than this will come */
+	unsigned int fill_pct; /* of the fullest ring that it found */
 	struct mark_process *processes;
 	struct {
 		int fd;

@@ -419,6 +419,16 @@ int mark_hub__poll(struct mark_hub *h, int (*emit)(void *arg, const struct rec *
 	return n;
 }
 
+uint64_t mark_hub__horizon(const struct mark_hub *h)
+{
+	return h->horizon_ns;
+}
+
+unsigned int mark_hub__fill(const struct mark_hub *h)
+{
+	return h->fill_pct;
+}
+
 void mark_hub__stop(struct mark_hub *h)
 {
 	accept_all(h);

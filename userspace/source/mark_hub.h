@@ -50,6 +50,11 @@ void mark_hub__set_target(struct mark_hub *h, pid_t target);
  */
 int mark_hub__poll(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg);
 
+/* After a poll: records that come later are not older than this (but see trace_writer's). */
+uint64_t mark_hub__horizon(const struct mark_hub *h);
+/* After a poll: how full, in per cent, the fullest ring was. */
+unsigned int mark_hub__fill(const struct mark_hub *h);
+
 /* Tell all programs that nothing is recorded any more, and take no new ones. */
 void mark_hub__stop(struct mark_hub *h);
 
