@@ -2,9 +2,11 @@
 /* The marks: each one record, written where the recorder reads it. */
 #include "userspace/mark/xpugap_mark.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "userspace/mark/cost.h"
 #include "userspace/mark/hash.h"
 #include "userspace/mark/probes.h"
 #include "userspace/mark/state.h"
@@ -148,6 +150,21 @@ static __attribute__((noinline)) bool see_name(struct mark_thread *t, uint64_t i
 	return true;
 }
 
+static inline struct mark_known *known_at(const struct mark_thread *t, const char *name)
+{
+	_Static_assert(MARK_KNOWN == 64, "six bits");
+	return &t->known[((uintptr_t)name * 0x9E3779B97F4A7C15ULL) >> 58];
+}
+
+static inline void know(struct mark_known *k, const char *name, size_t len, uint64_t id)
+{
+	if (len >= sizeof(k->text))
+		return;
+	memcpy(k->text, name, len + 1);
+	k->id = id;
+	k->where = name;
+}
+
 static __attribute__((noinline)) bool name_id_slow(struct mark_thread *t, const char *name,
 						   uint64_t *id, struct mark_known *k)
 {
@@ -157,21 +174,15 @@ static __attribute__((noinline)) bool name_id_slow(struct mark_thread *t, const 
 	if (__atomic_load_n(&mark_seen[*id % MARK_SEEN], __ATOMIC_RELAXED) != *id &&
 	    !see_name(t, *id, name, len))
 		return false;
-	if (len < sizeof(k->text)) {
-		memcpy(k->text, name, len + 1);
-		k->id = *id;
-		k->where = name;
-	}
+	know(k, name, len, *id);
 	return true;
 }
 
 /* The id of @name; false if the name found no room, which loses the mark that has it. */
 static inline bool name_id(struct mark_thread *t, const char *name, uint64_t *id)
 {
-	uint64_t spread = (uintptr_t)name * 0x9E3779B97F4A7C15ULL;
-	struct mark_known *k = &t->known[spread >> 58];
+	struct mark_known *k = known_at(t, name);
 
-	_Static_assert(MARK_KNOWN == 64, "six bits");
 	if (likely(k->where == name && name && !strcmp(k->text, name))) {
 		*id = k->id;
 		return true;
@@ -446,32 +457,86 @@ void xpugap_launch(uint32_t device, uint16_t queue, enum xpugap_span_kind kind, 
 	leave();
 }
 
+struct span {
+	uint32_t device;
+	uint16_t queue;
+	uint8_t kind;
+	uint64_t start_ns, end_ns, corr, bytes;
+};
+
+static inline void put_span(struct mark_thread *t, const char *name, const struct span *span)
+{
+	struct rec_span *r;
+	uint64_t id;
+
+	if (!name_id(t, name, &id))
+		return;
+	r = reserve(t, REC_SPAN, sizeof(*r));
+	if (!r)
+		return;
+	r->start_ns = span->start_ns;
+	r->end_ns = span->end_ns;
+	r->corr = span->corr;
+	r->name = id;
+	r->bytes = span->bytes;
+	r->device = span->device;
+	r->queue = span->queue;
+	r->kind = span->kind;
+	r->tier = 'A';
+	commit(t, sizeof(*r));
+}
+
 void xpugap_span(uint32_t device, uint16_t queue, enum xpugap_span_kind kind, const char *name,
 		 uint64_t start_ns, uint64_t end_ns, uint64_t corr, uint64_t bytes)
 {
 	struct mark_thread *t;
-	struct rec_span *r;
-	uint64_t id;
 
 	if (likely(mark__state() == MARK_OFF))
 		return;
 	t = enter();
 	if (!t)
 		return;
-	if (name_id(t, name, &id)) {
-		r = reserve(t, REC_SPAN, sizeof(*r));
-		if (r) {
-			r->start_ns = start_ns;
-			r->end_ns = end_ns;
-			r->corr = corr;
-			r->name = id;
-			r->bytes = bytes;
-			r->device = device;
-			r->queue = queue;
-			r->kind = (uint8_t)kind;
-			r->tier = 'A';
-			commit(t, sizeof(*r));
-		}
-	}
+	put_span(t, name,
+		 &(struct span){
+			 .device = device,
+			 .queue = queue,
+			 .kind = (uint8_t)kind,
+			 .start_ns = start_ns,
+			 .end_ns = end_ns,
+			 .corr = corr,
+			 .bytes = bytes,
+		 });
 	leave();
+}
+
+/* ---- what a mark costs here ---- */
+
+#define COST_BATCHES 8
+#define COST_BATCH   500U
+#define COST_RING    (64U << 10)
+
+double mark_cost__measure(void)
+{
+	static const char name[] = "cost";
+	struct mark_ring ring = {0};
+	struct mark_thread t = {.ring = &ring, .bytes = COST_RING};
+	uint64_t best = UINT64_MAX, begin, ns;
+
+	_Static_assert(COST_BATCH * sizeof(struct rec_span) < COST_RING, "a batch fits");
+	t.data = malloc(COST_RING);
+	t.known = calloc(MARK_KNOWN, sizeof(*t.known));
+	if (t.known)
+		know(known_at(&t, name), name, strlen(name), 1);
+	for (unsigned int b = 0; b < COST_BATCHES && t.data && t.known; b++) {
+		begin = clock_ns();
+		for (unsigned int i = 0; i < COST_BATCH; i++)
+			put_span(&t, name, &(struct span){.corr = i});
+		ns = clock_ns() - begin;
+		if (ns < best)
+			best = ns;
+		ring.tail = t.head;
+	}
+	free(t.data);
+	free(t.known);
+	return best == UINT64_MAX ? 0 : (double)best / COST_BATCH;
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One sweep over all rings: copy, check, name the threads, merge by time, hand on. */
+/*
+ * One sweep over all rings: see how far each is, then copy, check, name the threads, merge by
+ * time, hand on. What is younger than the sweep stays where it is: the next one may find older
+ * records in other rings, and what is handed on is in order.
+ */
 #include "userspace/source/mark_drain.h"
 
 #include <errno.h>
@@ -7,54 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "userspace/lib/log.h"
 #include "userspace/source/mark_peer.h"
-#include "userspace/source/mark_ring.h"
 
-#define ARENA_BYTES (4U << 20) /* of records merged at a time */
-#define MIN_RECORD  16U
-#define MAX_RUNS    1024U
-#define MAX_TID	    (1 << 22)
-#define MAX_HELD_NS 500000000ULL /* that a record being written may hold up the others */
+#define WINDOWS_BYTES (4U << 20) /* of all runs, unless there are very many */
+#define MIN_WINDOW    (8U << 10)
+#define MAX_WINDOW    (256U << 10)
+#define MAX_RUNS      4096U
+#define MAX_TID	      (1U << 22)
+#define MAX_HELD_NS   100000000ULL /* that a record being written may hold up the others */
+#define MAX_HELD_FILL 50	   /* nor when a ring is so full, in per cent */
 
 struct sweep {
 	struct mark_hub *hub;
 	int (*emit)(void *arg, const struct rec *rec);
 	void *arg;
-	uint64_t count;
 	uint64_t began_ns;
-	/* the ring being read */
-	struct mark_map *map;
-	struct mark_slot *slot;
+	uint64_t limit_ns; /* records after this stay */
+	size_t window;	   /* bytes of a run's */
+	uint64_t count;
 };
-
-uint64_t mark_drain__now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-int mark_drain__init(struct mark_hub *h)
-{
-	struct mark_arena *a = &h->arena;
-
-	/* touched only as far as it is used */
-	a->bytes = malloc(ARENA_BYTES);
-	a->refs = malloc(ARENA_BYTES / MIN_RECORD * sizeof(*a->refs));
-	a->runs = malloc(MAX_RUNS * sizeof(*a->runs));
-	return a->bytes && a->refs && a->runs ? 0 : -ENOMEM;
-}
 
 void mark_drain__free(struct mark_hub *h)
 {
-	free(h->arena.bytes);
-	free(h->arena.refs);
-	free(h->arena.runs);
+	free(h->runs);
+	free(h->windows);
 }
 
 /* ---- regions ---- */
@@ -95,72 +78,97 @@ void mark_map__free(struct mark_map *m)
 	free(m);
 }
 
-/* ---- merging ---- */
-
-static bool run_before(const struct mark_arena *a, uint32_t x, uint32_t y)
+static int each_map(struct sweep *s, int (*fn)(struct sweep *s, struct mark_map *m))
 {
-	return a->refs[a->runs[x].at].time_ns < a->refs[a->runs[y].at].time_ns;
-}
-
-/* Let the run at @i of a heap of @n sink to its place. */
-static void sink(struct mark_arena *a, uint32_t i, uint32_t n)
-{
-	for (;;) {
-		uint32_t least = i, child = 2 * i + 1;
-		struct mark_run run = a->runs[i];
-
-		for (uint32_t c = child; c < n && c < child + 2; c++)
-			if (run_before(a, c, least))
-				least = c;
-		if (least == i)
-			return;
-		a->runs[i] = a->runs[least];
-		a->runs[least] = run;
-		i = least;
-	}
-}
-
-static int hand_on(struct sweep *s, const struct rec *r)
-{
-	int err = s->emit(s->arg, r);
-
-	if (err)
-		return err;
-	s->count++;
-	s->hub->stats.records++;
-	s->hub->stats.bytes += r->size;
-	return 0;
-}
-
-static int flush(struct sweep *s)
-{
-	struct mark_arena *a = &s->hub->arena;
-	uint32_t n = a->nruns;
 	int err = 0;
 
-	for (uint32_t i = n / 2; i-- > 0;)
-		sink(a, i, n);
-	while (n && !err) {
-		struct mark_run *first = &a->runs[0];
-
-		err = hand_on(s, (struct rec *)(a->bytes + a->refs[first->at].at));
-		if (++first->at == first->end)
-			*first = a->runs[--n];
-		sink(a, 0, n);
-	}
-	a->used = a->nrefs = a->nruns = 0;
+	for (struct mark_process *p = s->hub->processes; p && !err; p = p->next)
+		for (struct mark_map *m = p->maps; m && !err; m = m->next)
+			err = fn(s, m);
 	return err;
 }
 
-/* ---- one ring ---- */
-
-static pid_t thread_of(struct sweep *s, uint32_t ns_tid)
+bool mark_drain__is_empty(const struct mark_process *p)
 {
-	const struct mark_process *p = s->map->process;
+	for (const struct mark_map *m = p->maps; m; m = m->next)
+		for (uint32_t i = 0; i < m->used; i++)
+			if (!m->slot[i].damaged && m->slot[i].tail != m->slot[i].head)
+				return false;
+	return true;
+}
+
+/* ---- how far they are ---- */
+
+/* Nothing can be made out any more: what was in it is one loss of unknown size. */
+static void give_up(const struct mark_map *m, struct mark_slot *slot)
+{
+	log_warning("a mark ring of process %d is damaged: its marks are not recorded any more",
+		    m->process->pid);
+	slot->damaged = true;
+	slot->bad++;
+	__atomic_store_n(&m->shm->ring[slot - m->slot].closed, 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * A thread that is at a record took its time after we last found it idle, and after its record
+ * before. It may have been stopped there for good, so it holds up nobody for long.
+ */
+static void look_at(struct sweep *s, struct mark_map *m, struct mark_slot *slot)
+{
+	uint64_t head = __atomic_load_n(&m->shm->ring[slot - m->slot].head, __ATOMIC_ACQUIRE);
+	uint64_t since = slot->idle_ns > slot->last_ns ? slot->idle_ns : slot->last_ns;
+	uint64_t avail;
+
+	slot->head = head & ~(uint64_t)MARK_WRITING;
+	avail = slot->head - slot->tail;
+	if (avail > m->ring_bytes || avail % REC_ALIGN) {
+		give_up(m, slot);
+		return;
+	}
+	if (avail * 100 / m->ring_bytes > s->hub->fill_pct)
+		s->hub->fill_pct = (unsigned int)(avail * 100 / m->ring_bytes);
+	s->hub->nruns += avail > 0;
+	if (!(head & MARK_WRITING) || m->process->gone)
+		slot->idle_ns = s->began_ns;
+	else if (since + MAX_HELD_NS > s->began_ns && since < s->limit_ns)
+		s->limit_ns = since;
+}
+
+static int look_at_map(struct sweep *s, struct mark_map *m)
+{
+	uint32_t used = __atomic_load_n(&m->shm->used, __ATOMIC_ACQUIRE), before = m->used;
+
+	m->used = used < m->slots ? used : m->slots;
+	for (uint32_t i = before; i < m->used; i++)
+		m->slot[i].idle_ns = s->hub->swept_ns; /* nobody had it in the last sweep */
+	for (uint32_t i = 0; i < m->used; i++)
+		if (!m->slot[i].damaged)
+			look_at(s, m, &m->slot[i]);
+	return 0;
+}
+
+static void look_at_all(struct sweep *s)
+{
+	s->hub->nruns = 0;
+	s->hub->fill_pct = 0;
+	each_map(s, look_at_map);
+	if (s->hub->fill_pct >= MAX_HELD_FILL)
+		s->limit_ns = s->began_ns;
+	if (s->hub->listen_fd < 0) /* stopped: there is no next sweep */
+		s->limit_ns = UINT64_MAX;
+	s->hub->horizon_ns = s->limit_ns;
+}
+
+/* ---- a run: one ring's part of the sweep ---- */
+
+static pid_t thread_of(struct sweep *s, struct mark_run *run, uint32_t ns_tid)
+{
+	const struct mark_process *p = run->map->process;
+	struct mark_slot *slot = run->slot;
 	pid_t tid;
 
-	if (s->slot->tid && ns_tid == (uint32_t)s->slot->ns_tid)
-		return s->slot->tid;
+	if (slot->tid && ns_tid == (uint32_t)slot->ns_tid)
+		return slot->tid;
 	if (ns_tid == (uint32_t)p->ns_pid)
 		tid = p->pid;
 	else
@@ -169,36 +177,27 @@ static pid_t thread_of(struct sweep *s, uint32_t ns_tid)
 		tid = p->pid;
 		s->hub->stats.strange++;
 	}
-	s->slot->ns_tid = (pid_t)ns_tid;
-	s->slot->tid = tid;
+	slot->ns_tid = (pid_t)ns_tid;
+	slot->tid = tid;
 	return tid;
 }
 
-static int collect(void *arg, struct rec *r)
-{
-	struct sweep *s = arg;
-	struct mark_arena *a = &s->hub->arena;
-
-	r->tid = (uint32_t)thread_of(s, r->tid);
-	a->refs[a->nrefs].time_ns = r->time_ns;
-	a->refs[a->nrefs].at = (uint32_t)((unsigned char *)r - a->bytes);
-	a->nrefs++;
-	return 0;
-}
-
 /* Copy @len bytes from position @pos of the ring; the program may change them meanwhile. */
-static int copy_out(struct sweep *s, unsigned char *to, uint64_t pos, size_t len)
+static int copy_out(const struct mark_run *run, unsigned char *to, uint64_t pos, size_t len)
 {
-	const struct mark_map *m = s->map;
-	uint64_t data = mark_region__data(m->slots) + (uint64_t)(s->slot - m->slot) * m->ring_bytes;
+	const struct mark_map *m = run->map;
+	uint64_t data =
+		mark_region__data(m->slots) + (uint64_t)(run->slot - m->slot) * m->ring_bytes;
 
 	while (len) {
 		uint64_t at = pos & (m->ring_bytes - 1);
 		size_t n = len < m->ring_bytes - at ? len : m->ring_bytes - at;
 		ssize_t got = pread(m->fd, to, n, (off_t)(data + at));
 
+		if (got < 0 && errno == EINTR)
+			continue;
 		if (got <= 0)
-			return got < 0 && errno != EINTR ? -errno : -EIO;
+			return got < 0 ? -errno : -EIO;
 		to += got;
 		pos += (uint64_t)got;
 		len -= (size_t)got;
@@ -206,110 +205,189 @@ static int copy_out(struct sweep *s, unsigned char *to, uint64_t pos, size_t len
 	return 0;
 }
 
-/* Nothing can be made out any more: what was in it is one loss of unknown size. */
-static int give_up(struct sweep *s)
+static void give_back(struct mark_run *run)
 {
-	log_warning("a mark ring of process %d is damaged: its marks are not recorded any more",
-		    s->map->process->pid);
-	s->slot->damaged = true;
-	s->slot->bad++;
-	__atomic_store_n(&s->map->shm->ring[s->slot - s->map->slot].closed, 1, __ATOMIC_RELEASE);
-	return 0;
+	struct mark_slot *slot = run->slot;
+
+	slot->tail = run->walk.pos + run->walk.at;
+	__atomic_store_n(&run->map->shm->ring[slot - run->map->slot].tail, slot->tail,
+			 __ATOMIC_RELEASE);
 }
 
-/*
- * Move at most what fits in the arena. Returns the bytes used up, -EBADMSG for bytes that are no
- * records, -errno if they cannot be read.
- */
-static ssize_t read_part(struct sweep *s, uint64_t avail)
+/* Give back what was walked over and copy what follows. 0, or -EBADMSG if nothing does. */
+static int refill(struct sweep *s, struct mark_run *run)
 {
-	struct mark_arena *a = &s->hub->arena;
-	struct mark_scan scan = {.last_ns = s->slot->last_ns};
-	uint32_t first = a->nrefs;
-	size_t n = avail < ARENA_BYTES - a->used ? avail : ARENA_BYTES - a->used;
-	ssize_t used;
+	struct mark_walk *w = &run->walk;
+	uint64_t left;
+	size_t n;
 	int err;
 
-	err = copy_out(s, a->bytes + a->used, s->slot->tail, n);
-	if (err)
-		return err;
-	scan.now_ns = mark_drain__now();
-	used = mark_ring__scan(&scan, a->bytes + a->used, n, s->slot->tail, s->map->ring_bytes,
-			       collect, s);
-	a->used += n;
-	if (a->nrefs > first)
-		a->runs[a->nruns++] = (struct mark_run){first, a->nrefs};
-	s->slot->last_ns = scan.last_ns;
-	s->slot->bad += scan.bad;
-	s->hub->stats.clamped += scan.clamped;
-	if (used >= 0 && (size_t)used < n && n == avail)
+	give_back(run);
+	w->pos += w->at;
+	left = run->head - w->pos;
+	n = left < s->window ? left : s->window;
+	if (w->len && w->len - w->at == n)
 		return -EBADMSG; /* a program publishes whole records */
-	return used;
+	err = copy_out(run, w->buf, w->pos, n);
+	w->at = 0;
+	w->len = err ? 0 : n;
+	w->now_ns = mark_hub__now();
+	return err;
 }
 
-static int drain_ring(struct sweep *s, struct mark_ring *ring, uint64_t head)
+static void settle(struct mark_run *run)
 {
-	struct mark_arena *a = &s->hub->arena;
-	uint64_t avail = head - s->slot->tail;
-	ssize_t n;
-	int err;
+	give_back(run);
+	run->slot->last_ns = run->walk.last_ns;
+	run->slot->bad += run->walk.bad;
+}
 
-	if (avail > s->map->ring_bytes || avail % REC_ALIGN)
-		return give_up(s);
-	if (avail * 100 / s->map->ring_bytes > s->hub->fill_pct)
-		s->hub->fill_pct = (unsigned int)(avail * 100 / s->map->ring_bytes);
-	while (avail) {
-		n = read_part(s, avail);
-		if (n == -EBADMSG)
-			return give_up(s);
-		if (n < 0)
-			return (int)n;
-		avail -= (uint64_t)n;
-		s->slot->tail += (uint64_t)n;
-		__atomic_store_n(&ring->tail, s->slot->tail, __ATOMIC_RELEASE);
-		if (avail || a->nruns == MAX_RUNS) {
-			err = flush(s);
-			if (err)
-				return err;
+/* The run's next record. 1; 0: it has none that this sweep takes; -errno. */
+static int advance(struct sweep *s, struct mark_run *run)
+{
+	struct mark_walk *w = &run->walk;
+	int ret;
+
+	while (w->pos + w->at != run->head) {
+		ret = mark_walk__next(w, &run->rec);
+		if (ret == 1 && run->rec->time_ns <= s->limit_ns)
+			return 1;
+		if (ret == 1)
+			break;
+		if (ret == 0 && w->pos + w->at != run->head)
+			ret = refill(s, run);
+		if (ret == -EBADMSG) {
+			settle(run);
+			give_up(run->map, run->slot);
+			return 0;
 		}
+		if (ret < 0)
+			return ret;
 	}
+	settle(run);
 	return 0;
 }
 
-/*
- * A thread that is at a record took its time after we last found it idle, and after its record
- * before. It may have been stopped there for good, so it holds up nobody for long.
- */
-static void note_writing(struct sweep *s, bool writing)
-{
-	struct mark_slot *slot = s->slot;
-	uint64_t since = slot->idle_ns > slot->last_ns ? slot->idle_ns : slot->last_ns;
+/* ---- merging ---- */
 
-	if (!writing || s->map->process->gone) {
-		slot->idle_ns = s->began_ns;
-		return;
-	}
-	if (since + MAX_HELD_NS > s->began_ns && since < s->hub->horizon_ns)
-		s->hub->horizon_ns = since;
+static bool comes_before(const struct mark_run *x, const struct mark_run *y)
+{
+	return x->rec->time_ns < y->rec->time_ns;
 }
 
-static int drain_map(struct sweep *s, struct mark_map *m)
+/* Let the run at @i of a heap of @n sink to its place. */
+static void sink(struct mark_run *runs, uint32_t i, uint32_t n)
 {
-	uint32_t used = __atomic_load_n(&m->shm->used, __ATOMIC_ACQUIRE);
-	uint64_t head;
-	int err = 0;
+	for (;;) {
+		uint32_t least = i, child = 2 * i + 1;
+		struct mark_run run = runs[i];
 
-	s->map = m;
-	for (uint32_t i = 0; i < used && i < m->slots && !err; i++) {
-		s->slot = &m->slot[i];
-		if (s->slot->damaged)
-			continue;
-		head = __atomic_load_n(&m->shm->ring[i].head, __ATOMIC_ACQUIRE);
-		if ((head & ~(uint64_t)MARK_WRITING) != s->slot->tail)
-			err = drain_ring(s, &m->shm->ring[i], head & ~(uint64_t)MARK_WRITING);
-		note_writing(s, head & MARK_WRITING);
+		for (uint32_t c = child; c < n && c < child + 2; c++)
+			if (comes_before(&runs[c], &runs[least]))
+				least = c;
+		if (least == i)
+			return;
+		runs[i] = runs[least];
+		runs[least] = run;
+		i = least;
 	}
-	return err;
+}
+
+static int hand_on(struct sweep *s, struct mark_run *run)
+{
+	struct mark_hub_stats *st = &s->hub->stats;
+	struct rec *r = run->rec;
+
+	st->records++;
+	st->bytes += r->size;
+	st->clamped += run->walk.moved;
+	s->count++;
+	mark_walk__take(&run->walk, r);
+	r->tid = (uint32_t)thread_of(s, run, r->tid);
+	return s->emit(s->arg, r);
+}
+
+static int merge(struct sweep *s)
+{
+	struct mark_run *runs = s->hub->runs;
+	uint32_t n = s->hub->nruns;
+	int ret = 0;
+
+	for (uint32_t i = n / 2; i-- > 0;)
+		sink(runs, i, n);
+	while (n && ret >= 0) {
+		ret = hand_on(s, &runs[0]);
+		if (!ret)
+			ret = advance(s, &runs[0]);
+		if (!ret)
+			runs[0] = runs[--n];
+		sink(runs, 0, n);
+	}
+	for (uint32_t i = 0; i < n; i++) /* after an error: what was handed on is taken */
+		settle(&runs[i]);
+	return ret < 0 ? ret : 0;
+}
+
+/* Room for as many runs as there are rings with records, each with a window. */
+static int make_room(struct sweep *s)
+{
+	struct mark_hub *h = s->hub;
+	uint32_t n = h->nruns < MAX_RUNS ? h->nruns : MAX_RUNS;
+	size_t bytes;
+	void *p;
+
+	s->window = WINDOWS_BYTES / (n ? n : 1) & ~(size_t)(REC_ALIGN - 1);
+	if (s->window < MIN_WINDOW)
+		s->window = MIN_WINDOW;
+	if (s->window > MAX_WINDOW)
+		s->window = MAX_WINDOW;
+	bytes = n * s->window;
+	if (n > h->max_runs) {
+		p = realloc(h->runs, n * sizeof(*h->runs));
+		if (!p)
+			return -ENOMEM;
+		h->runs = p;
+		h->max_runs = n;
+	}
+	if (bytes > h->windows_bytes) {
+		free(h->windows);
+		h->windows_bytes = 0;
+		h->windows = malloc(bytes);
+		if (!h->windows)
+			return -ENOMEM;
+		h->windows_bytes = bytes;
+	}
+	h->nruns = 0;
+	return 0;
+}
+
+static int begin_runs(struct sweep *s, struct mark_map *m)
+{
+	struct mark_hub *h = s->hub;
+	int ret;
+
+	for (uint32_t i = 0; i < m->used && h->nruns < h->max_runs && h->nruns < MAX_RUNS; i++) {
+		struct mark_slot *slot = &m->slot[i];
+		struct mark_run *run = &h->runs[h->nruns];
+
+		if (slot->damaged || slot->head == slot->tail)
+			continue;
+		*run = (struct mark_run){
+			.map = m,
+			.slot = slot,
+			.head = slot->head,
+			.walk = {.buf = h->windows + h->nruns * s->window,
+				 .pos = slot->tail,
+				 .ring_bytes = m->ring_bytes,
+				 .last_ns = slot->last_ns,
+				 .limit_ns = s->limit_ns},
+		};
+		ret = advance(s, run);
+		if (ret < 0)
+			return ret;
+		h->nruns += (uint32_t)ret;
+	}
+	return 0;
 }
 
 /* ---- losses ---- */
@@ -319,13 +397,13 @@ static int report_lost(struct sweep *s, uint32_t why, uint64_t count, pid_t tid)
 	struct rec_lost lost = {
 		.hdr = {.type = REC_LOST, .size = sizeof(lost), .tid = (uint32_t)tid},
 		.hook = REC_HOOK_MARK,
-		.cpu = UINT32_MAX,
+		.cpu = REC_NO_CPU,
 		.why = why,
 		.count = count,
 		.since_ns = s->hub->swept_ns,
 	};
 
-	lost.hdr.time_ns = mark_drain__now();
+	lost.hdr.time_ns = mark_hub__now();
 	return s->emit(s->arg, &lost.hdr);
 }
 
@@ -343,12 +421,11 @@ static int report_counter(struct sweep *s, const uint64_t *counter, uint64_t *re
 
 static int report_map(struct sweep *s, struct mark_map *m)
 {
-	uint32_t used = __atomic_load_n(&m->shm->used, __ATOMIC_ACQUIRE);
 	pid_t pid = m->process->pid;
 	int err;
 
 	err = report_counter(s, &m->shm->lost, &m->lost, pid);
-	for (uint32_t i = 0; i < used && i < m->slots && !err; i++) {
+	for (uint32_t i = 0; i < m->used && !err; i++) {
 		struct mark_slot *slot = &m->slot[i];
 		pid_t tid = slot->tid ? slot->tid : pid;
 
@@ -362,32 +439,22 @@ static int report_map(struct sweep *s, struct mark_map *m)
 	return err;
 }
 
-/* ---- all ---- */
-
-static int each_map(struct sweep *s, int (*fn)(struct sweep *s, struct mark_map *m))
+int mark_drain__sweep(struct mark_hub *h, uint64_t began_ns,
+		      int (*emit)(void *arg, const struct rec *rec), void *arg)
 {
-	int err = 0;
-
-	for (struct mark_process *p = s->hub->processes; p && !err; p = p->next)
-		for (struct mark_map *m = p->maps; m && !err; m = m->next)
-			err = fn(s, m);
-	return err;
-}
-
-int mark_drain__sweep(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg)
-{
-	struct sweep s = {.hub = h, .emit = emit, .arg = arg, .began_ns = mark_drain__now()};
+	struct sweep s = {
+		.hub = h, .emit = emit, .arg = arg, .began_ns = began_ns, .limit_ns = began_ns};
 	int err;
 
-	h->horizon_ns = s.began_ns;
-	h->fill_pct = 0;
-	err = each_map(&s, drain_map);
+	look_at_all(&s);
+	err = make_room(&s);
 	if (!err)
-		err = flush(&s);
+		err = each_map(&s, begin_runs);
+	if (!err)
+		err = merge(&s);
 	if (!err)
 		err = each_map(&s, report_map);
-	h->arena.used = h->arena.nrefs = h->arena.nruns = 0;
-	h->swept_ns = s.began_ns;
+	h->swept_ns = began_ns;
 	if (err)
 		return err;
 	return s.count < INT_MAX ? (int)s.count : INT_MAX;

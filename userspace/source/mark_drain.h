@@ -7,16 +7,18 @@
 
 #include "userspace/mark/abi.h"
 #include "userspace/source/mark_hub.h"
+#include "userspace/source/mark_ring.h"
 
 #define MARK_WAITING 64 /* connections whose hello has not come yet */
 
 /* The consumer's side of a ring. */
 struct mark_slot {
+	uint64_t head; /* as this sweep found it */
 	uint64_t tail;
 	uint64_t lost; /* of the ring's counter, reported so far */
 	uint64_t bad;  /* records, not reported yet */
 	uint64_t last_ns;
-	uint64_t idle_ns; /* when no record was being written */
+	uint64_t idle_ns; /* no record was being written then */
 	pid_t ns_tid;	  /* the last one seen, and what it is here */
 	pid_t tid;
 	bool damaged; /* never read again */
@@ -29,6 +31,7 @@ struct mark_map {
 	struct mark_region *shm;
 	size_t shm_bytes;
 	uint32_t slots;
+	uint32_t used; /* slots that this sweep looks at */
 	uint64_t ring_bytes;
 	uint64_t lost; /* of the region's counter, reported so far */
 	int fd;
@@ -52,24 +55,13 @@ struct mark_process {
 	struct mark_watch watch;
 };
 
-/* A record in the arena. */
-struct mark_ref {
-	uint64_t time_ns;
-	uint32_t at;
-};
-
-/* Consecutive refs of one ring, in order of time. */
+/* A ring that has records, while they are merged. */
 struct mark_run {
-	uint32_t at, end;
-};
-
-struct mark_arena {
-	unsigned char *bytes;
-	size_t used;
-	struct mark_ref *refs;
-	uint32_t nrefs;
-	struct mark_run *runs;
-	uint32_t nruns;
+	struct mark_map *map;
+	struct mark_slot *slot;
+	struct mark_walk walk;
+	struct rec *rec; /* the next one */
+	uint64_t head;	 /* where this sweep ends */
 };
 
 struct mark_hub {
@@ -88,7 +80,10 @@ struct mark_hub {
 		int fd;
 		int polls;
 	} waiting[MARK_WAITING];
-	struct mark_arena arena;
+	struct mark_run *runs;
+	uint32_t nruns, max_runs;
+	unsigned char *windows; /* of the runs */
+	size_t windows_bytes;
 };
 
 /* Takes @fd over. NULL with errno; the caller keeps @fd then. */
@@ -97,10 +92,13 @@ struct mark_map *mark_map__new(int fd, uint32_t slots, uint64_t ring_bytes);
 void mark_map__close(struct mark_map *m);
 void mark_map__free(struct mark_map *m);
 
-uint64_t mark_drain__now(void);
-int mark_drain__init(struct mark_hub *h);
 void mark_drain__free(struct mark_hub *h);
-/* Empty all rings; returns as mark_hub__poll(). */
-int mark_drain__sweep(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg);
+/*
+ * Hand on what the rings hold that is not younger than @began_ns; returns as mark_hub__poll().
+ */
+int mark_drain__sweep(struct mark_hub *h, uint64_t began_ns,
+		      int (*emit)(void *arg, const struct rec *rec), void *arg);
+/* Did the last sweep take all that it saw of @p? */
+bool mark_drain__is_empty(const struct mark_process *p);
 
 #endif

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "userspace/lib/log.h"
@@ -30,7 +31,7 @@
 #endif
 
 #define MAX_PROCESSES 4096
-#define ACCEPT_MAX    1024 /* in one poll */
+#define ACCEPT_MAX    8192 /* in one poll: twice what can wait */
 
 /* What came with a connection. */
 struct visitor {
@@ -39,6 +40,14 @@ struct visitor {
 	int memfd;
 	int pidfd;
 };
+
+uint64_t mark_hub__now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
 
 static int listen_at(struct mark_hub *h)
 {
@@ -77,11 +86,9 @@ struct mark_hub *mark_hub__new(const struct mark_hub_opts *opts)
 	h->opts.ring_bytes = opts->ring_bytes ? opts->ring_bytes : MARK_RING_BYTES;
 	h->opts.max_processes = opts->max_processes ? opts->max_processes : MAX_PROCESSES;
 	h->uid = h->allowed_uid = geteuid();
-	h->swept_ns = mark_drain__now();
+	h->swept_ns = mark_hub__now();
 	h->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = h->epoll_fd < 0 ? -errno : listen_at(h);
-	if (!err)
-		err = mark_drain__init(h);
 	if (err) {
 		mark_hub__free(h);
 		errno = -err;
@@ -397,7 +404,7 @@ static void forget_gone(struct mark_hub *h)
 	struct mark_process **at = &h->processes, *p;
 
 	while ((p = *at)) {
-		if (!p->gone) {
+		if (!p->gone || !mark_drain__is_empty(p)) {
 			at = &p->next;
 			continue;
 		}
@@ -409,12 +416,16 @@ static void forget_gone(struct mark_hub *h)
 
 int mark_hub__poll(struct mark_hub *h, int (*emit)(void *arg, const struct rec *rec), void *arg)
 {
+	uint64_t began_ns = mark_hub__now();
 	int n;
 
-	/* in this order: what a process wrote before it was seen to be gone is still drained */
+	/*
+	 * In this order: who comes after @began_ns has only later records, and what a process wrote
+	 * before it was seen to be gone is still drained.
+	 */
 	accept_all(h);
 	see_who_left(h);
-	n = mark_drain__sweep(h, emit, arg);
+	n = mark_drain__sweep(h, began_ns, emit, arg);
 	forget_gone(h);
 	return n;
 }

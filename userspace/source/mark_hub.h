@@ -33,6 +33,9 @@ struct mark_hub_stats {
 	uint32_t alive;	  /* processes now */
 };
 
+/* CLOCK_MONOTONIC. */
+uint64_t mark_hub__now(void);
+
 /* NULL with errno; nothing is printed. */
 struct mark_hub *mark_hub__new(const struct mark_hub_opts *opts);
 

@@ -41,12 +41,12 @@ static bool check_device(struct rec *r)
 	return r->size >= sizeof(*d) && check_text(r, sizeof(*d), d->name_len);
 }
 
-static bool check_span(const struct mark_scan *s, const struct rec *r)
+static bool check_span(const struct mark_walk *w, const struct rec *r)
 {
 	const struct rec_span *span = (const struct rec_span *)r;
 
 	return r->size == sizeof(*span) && span->start_ns <= span->end_ns &&
-	       span->end_ns <= s->now_ns + FUTURE_NS && span->kind <= REC_SPAN_COLLECTIVE &&
+	       span->end_ns <= w->now_ns + FUTURE_NS && span->kind <= REC_SPAN_COLLECTIVE &&
 	       span->tier >= 'A' && span->tier <= 'D';
 }
 
@@ -60,7 +60,7 @@ static bool check_launch(struct rec *r)
 	return true;
 }
 
-static bool check_record(const struct mark_scan *s, struct rec *r)
+static bool check_record(const struct mark_walk *w, struct rec *r)
 {
 	switch (r->type) {
 	case REC_NAME:
@@ -68,7 +68,7 @@ static bool check_record(const struct mark_scan *s, struct rec *r)
 	case REC_DEVICE:
 		return check_device(r);
 	case REC_SPAN:
-		return check_span(s, r);
+		return check_span(w, r);
 	case REC_LAUNCH:
 		return check_launch(r);
 	case REC_MARK_STEP:
@@ -92,47 +92,44 @@ static bool check_record(const struct mark_scan *s, struct rec *r)
 	}
 }
 
-static void clamp_time(struct mark_scan *s, struct rec *r)
+static void correct_time(struct mark_walk *w, struct rec *r)
 {
 	uint64_t t = r->time_ns;
 
-	if (t > s->now_ns)
-		t = s->now_ns;
-	if (t < s->last_ns)
-		t = s->last_ns;
-	s->clamped += t != r->time_ns;
-	s->last_ns = r->time_ns = t;
+	if (t > w->now_ns)
+		t = w->limit_ns < w->now_ns ? w->limit_ns : w->now_ns;
+	if (t < w->last_ns)
+		t = w->last_ns;
+	w->moved = t != r->time_ns;
+	r->time_ns = t;
 }
 
-ssize_t mark_ring__scan(struct mark_scan *s, unsigned char *buf, size_t len, uint64_t pos,
-			uint64_t ring_bytes, int (*emit)(void *arg, struct rec *rec), void *arg)
+int mark_walk__next(struct mark_walk *w, struct rec **rec)
 {
-	size_t at = 0;
-	int err;
+	for (; w->len - w->at >= 8; w->at += (*rec)->size) {
+		struct rec *r = (struct rec *)(w->buf + w->at);
+		uint64_t room = w->ring_bytes - ((w->pos + w->at) & (w->ring_bytes - 1));
 
-	while (len - at >= 8) {
-		struct rec *r = (struct rec *)(buf + at);
-		uint64_t room = ring_bytes - ((pos + at) & (ring_bytes - 1));
-
+		*rec = r;
 		if (r->size < 8 || r->size % REC_ALIGN || r->size > room)
 			return -EBADMSG;
-		if (r->type == MARK_PAD && r->size != room)
+		if (r->type == MARK_PAD ? r->size != room : r->size < sizeof(*r))
 			return -EBADMSG;
-		if (r->type != MARK_PAD && r->size < sizeof(*r))
-			return -EBADMSG;
-		if (r->size > len - at)
-			break;
-		at += r->size;
+		if (r->size > w->len - w->at)
+			return 0;
 		if (r->type == MARK_PAD)
 			continue;
-		if (!check_record(s, r)) {
-			s->bad++;
-			continue;
+		if (check_record(w, r)) {
+			correct_time(w, r);
+			return 1;
 		}
-		clamp_time(s, r);
-		err = emit(arg, r);
-		if (err)
-			return err;
+		w->bad++;
 	}
-	return (ssize_t)at;
+	return 0;
+}
+
+void mark_walk__take(struct mark_walk *w, const struct rec *rec)
+{
+	w->at += rec->size;
+	w->last_ns = rec->time_ns;
 }

@@ -94,7 +94,7 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 	if (err)
 		return err;
 	r->bpf = r->sources[0];
-	return 0;
+	return open_source(r, &source_mark, &ctx);
 }
 
 struct recorder *recorder__new(const struct recorder_opts *o)

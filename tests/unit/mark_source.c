@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The source 'mark' with a real trace: what programs mark is what a reader finds. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/mark/xpugap_mark.h"
+#include "userspace/source/source.h"
+#include "userspace/trace/trace.h"
+
+#define CHILDREN 8
+#define THREADS	 4
+#define MARKS	 3000
+
+static void *work(void *arg)
+{
+	xpugap_role("worker");
+	for (uint64_t i = 0; i < MARKS; i++) {
+		uint64_t corr = xpugap_correlation(), now = xpugap_now();
+
+		xpugap_range_begin("forward");
+		xpugap_launch(1, 0, XPUGAP_KERNEL, "gemm", corr);
+		xpugap_span(1, 0, XPUGAP_KERNEL, "gemm", now, xpugap_now(), corr, 0);
+		xpugap_range_end("forward");
+		if (i % 100 == 0)
+			usleep(200);
+	}
+	return NULL;
+}
+
+static int program(const char *address)
+{
+	pthread_t th[THREADS];
+
+	if (!xpugap_connect(strchr(address, '=') + 1))
+		return 1;
+	xpugap_device(1, "null");
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&th[i], NULL, work, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(th[i], NULL);
+	return 0;
+}
+
+static void sweep(struct source *s, struct trace_writer *w)
+{
+	uint64_t now = xpugap_now();
+
+	cr_assert_geq(source_mark.poll(s), 0);
+	cr_assert_eq(trace_writer__round(w, source_mark.horizon(s, now), false), 0);
+}
+
+static void record(struct source *s, struct trace_writer *w)
+{
+	int left = CHILDREN, status;
+
+	for (int i = 0; i < CHILDREN; i++)
+		if (!fork())
+			_exit(program(source_mark.env(s)));
+	while (left) {
+		if (waitpid(-1, &status, WNOHANG) > 0) {
+			cr_assert_eq(status, 0);
+			left--;
+		}
+		sweep(s, w);
+		usleep(500);
+	}
+}
+
+struct sums {
+	uint64_t types[REC_TYPE_MAX];
+	uint64_t corr_launch, corr_span;
+	uint64_t lost;
+};
+
+static void check(int fd, struct sums *sums)
+{
+	struct trace_reader *r = trace_reader__open_fd(dup(fd), "memory");
+	struct trace_event ev;
+	uint64_t last = 0;
+	int ret;
+
+	cr_assert_not_null(r);
+	while ((ret = trace_reader__next(r, &ev)) == 1) {
+		cr_assert_geq(ev.rec->time_ns, last);
+		last = ev.rec->time_ns;
+		sums->types[ev.rec->type]++;
+		if (ev.rec->type == REC_LAUNCH)
+			sums->corr_launch ^= ((const struct rec_launch *)ev.rec)->corr;
+		if (ev.rec->type == REC_SPAN)
+			sums->corr_span ^= ((const struct rec_span *)ev.rec)->corr;
+		if (ev.rec->type == REC_LOST)
+			sums->lost += ((const struct rec_lost *)ev.rec)->count;
+	}
+	cr_assert_eq(ret, 0);
+	trace_reader__free(r);
+}
+
+Test(mark_source, programs_to_trace, .timeout = 120)
+{
+	struct trace_writer_opts opts = {.round_ns = 5000000};
+	int fd = memfd_create("trace", 0);
+	struct trace_writer *w = trace_writer__new(fd, &opts);
+	struct trace_writer_stats ws;
+	struct source_stats st;
+	struct source *s;
+	struct sums sums = {0};
+
+	cr_assert_eq(source_mark.open(&s, &(struct source_ctx){.writer = w}), 0);
+	cr_assert_eq(source_mark.start(s), 0);
+	record(s, w);
+	sweep(s, w);
+	cr_assert_eq(source_mark.stop(s), 0);
+	source_mark.stats(s, &st);
+	source_mark.close(s);
+	cr_assert_eq(trace_writer__finish(w), 0);
+	trace_writer__stats(w, &ws);
+	trace_writer__free(w);
+	lseek(fd, 0, SEEK_SET);
+	check(fd, &sums);
+	cr_assert_eq(sums.lost, 0);
+	cr_assert_eq(ws.clamped, 0, "%lu", ws.clamped);
+	cr_assert_eq(sums.types[REC_SPAN], CHILDREN * THREADS * MARKS);
+	cr_assert_eq(sums.types[REC_LAUNCH], CHILDREN * THREADS * MARKS);
+	cr_assert_eq(sums.corr_launch, sums.corr_span);
+	cr_assert_eq(sums.types[REC_RANGE_BEGIN], CHILDREN * THREADS * MARKS);
+	cr_assert_eq(sums.types[REC_RANGE_END], CHILDREN * THREADS * MARKS);
+	cr_assert_eq(sums.types[REC_ROLE], CHILDREN * THREADS);
+	cr_assert_eq(sums.types[REC_DEVICE], CHILDREN);
+	cr_assert_eq(sums.types[REC_NAME], 3); /* worker, forward, gemm: once each */
+	cr_assert_eq(sums.types[REC_HOOK], 1);
+	cr_assert_eq(sums.types[REC_HOOK_COUNT], 1);
+	cr_assert_geq(st.records, CHILDREN * THREADS * MARKS * 4);
+	close(fd);
+}
+
+Test(mark_source, not_asked_for)
+{
+	const char *const probes[] = {"ioctl", NULL};
+	int fd = memfd_create("trace", 0);
+	struct trace_writer *w = trace_writer__new(fd, &(struct trace_writer_opts){0});
+	struct source *s;
+
+	cr_assert_eq(source_mark.open(&s, &(struct source_ctx){.writer = w, .probes = probes}), 0);
+	cr_assert_null(source_mark.env(s));
+	cr_assert_eq(source_mark.start(s), 0);
+	cr_assert_eq(source_mark.poll(s), -ENODATA);
+	cr_assert_eq(source_mark.stop(s), 0);
+	source_mark.close(s);
+	trace_writer__free(w);
+	close(fd);
+}

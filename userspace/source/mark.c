@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The source 'mark': what the recorded programs say of themselves, see mark_hub.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/lib/log.h"
+#include "userspace/lib/map.h"
+#include "userspace/mark/abi.h"
+#include "userspace/mark/cost.h"
+#include "userspace/source/mark_hub.h"
+#include "userspace/source/probe.h"
+#include "userspace/source/source.h"
+#include "userspace/trace/records.h"
+
+#define MAX_NAMES      65536 /* remembered; names beyond them may stand in the trace twice */
+#define MIN_RING_BYTES (64U << 10)
+
+struct source {
+	struct trace_writer *writer;
+	struct mark_hub *hub; /* NULL: marks are not asked for */
+	uint16_t ring;
+	struct map names; /* ids that the trace has a string for */
+	char env[MARK_ADDRESS_MAX + 128];
+};
+
+/* ---- records ---- */
+
+/* Has the trace no NAME record of this id yet? Processes each tell of the names that they use. */
+static bool is_new_name(struct source *s, const struct rec_name *name)
+{
+	if (map__get(&s->names, name->id))
+		return false;
+	if (s->names.n < MAX_NAMES)
+		map__put(&s->names, name->id, s); /* without memory: written again next time */
+	return true;
+}
+
+static int write_record(void *arg, const struct rec *rec)
+{
+	struct source *s = arg;
+
+	if (rec->type == REC_NAME && !is_new_name(s, (const struct rec_name *)rec))
+		return 0;
+	return trace_writer__append(s->writer, rec->type == REC_LOST ? TRACE_RING_META : s->ring,
+				    rec);
+}
+
+static int write_hook(struct source *s, uint64_t now)
+{
+	struct rec_hook hook = {
+		.hdr = {.type = REC_HOOK, .time_ns = now},
+		.hook = REC_HOOK_MARK,
+		.state = REC_HOOK_ATTACHED,
+		.cost_ns = mark_cost__measure(),
+	};
+	const char *texts[] = {"shared memory", ""};
+	uint64_t buf[(sizeof(hook) + 64) / 8];
+
+	return trace_writer__append(s->writer, TRACE_RING_META,
+				    record__build(buf, sizeof(buf), &hook.hdr, texts, 2));
+}
+
+static int write_count(struct source *s)
+{
+	struct mark_hub_stats st;
+	struct rec_hook_count count = {
+		.hdr = {.type = REC_HOOK_COUNT, .size = sizeof(count)},
+		.hook = REC_HOOK_MARK,
+		.cpu = REC_NO_CPU,
+	};
+
+	mark_hub__stats(s->hub, &st);
+	count.hdr.time_ns = mark_hub__now();
+	count.records = st.records;
+	count.lost = st.lost + st.bad;
+	count.hits = count.records + count.lost;
+	return trace_writer__append(s->writer, TRACE_RING_META, &count.hdr);
+}
+
+/* ---- the source ---- */
+
+static void mark_close(struct source *s)
+{
+	if (!s)
+		return;
+	mark_hub__free(s->hub);
+	map__free(&s->names);
+	free(s);
+}
+
+/* A ring for each of a region's threads out of the budget; they are paid for as they are used. */
+static uint64_t ring_bytes(uint64_t budget)
+{
+	uint64_t bytes = MARK_RING_BYTES;
+
+	while (budget && bytes * MARK_SLOTS > budget && bytes > MIN_RING_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+static int mark_open(struct source **out, const struct source_ctx *ctx)
+{
+	struct mark_hub_opts opts = {.target = ctx->target};
+	struct source *s = calloc(1, sizeof(*s));
+	int ring, err = -ENOMEM;
+
+	if (!s)
+		return err;
+	s->writer = ctx->writer;
+	if (!probe__wants(ctx->probes, REC_HOOK_MARK))
+		goto out;
+	opts.ring_bytes = ring_bytes(ctx->memory_bytes);
+	ring = trace_writer__new_ring(s->writer);
+	err = ring;
+	if (ring < 0)
+		goto fail;
+	s->ring = (uint16_t)ring;
+	s->hub = mark_hub__new(&opts);
+	err = -errno;
+	if (!s->hub)
+		goto fail;
+	mark_hub__allow(s->hub, ctx->uid);
+	snprintf(s->env, sizeof(s->env), "%s=%s", MARK_ENV, mark_hub__address(s->hub));
+out:
+	*out = s;
+	return 0;
+fail:
+	log_error("cannot listen for marks: %s", log__err(err));
+	mark_close(s);
+	return err;
+}
+
+static int mark_start(struct source *s)
+{
+	return s->hub ? write_hook(s, mark_hub__now()) : 0;
+}
+
+static int mark_add(struct source *s, pid_t pid)
+{
+	if (s->hub)
+		mark_hub__set_target(s->hub, pid);
+	return 0;
+}
+
+static int mark_poll(struct source *s)
+{
+	return s->hub ? mark_hub__poll(s->hub, write_record, s) : -ENODATA;
+}
+
+static int mark_stop(struct source *s)
+{
+	int n;
+
+	if (!s->hub)
+		return 0;
+	mark_hub__stop(s->hub);
+	n = mark_hub__poll(s->hub, write_record, s);
+	return n < 0 ? n : write_count(s);
+}
+
+static void mark_stats(const struct source *s, struct source_stats *out)
+{
+	struct mark_hub_stats st = {0};
+
+	if (s->hub)
+		mark_hub__stats(s->hub, &st);
+	*out = (struct source_stats){
+		.records = st.records,
+		.lost = st.lost + st.bad,
+		.bytes = st.bytes,
+	};
+}
+
+static const char *mark_env(const struct source *s)
+{
+	return s->hub ? s->env : NULL;
+}
+
+static uint64_t mark_horizon(const struct source *s, uint64_t swept_ns)
+{
+	uint64_t horizon = s->hub ? mark_hub__horizon(s->hub) : swept_ns;
+
+	return horizon < swept_ns ? horizon : swept_ns;
+}
+
+static unsigned int mark_fill(const struct source *s)
+{
+	return s->hub ? mark_hub__fill(s->hub) : 0;
+}
+
+const struct source_ops source_mark = {
+	.name = "mark",
+	.summary = "marks of the recorded programs",
+	.open = mark_open,
+	.start = mark_start,
+	.poll = mark_poll,
+	.stop = mark_stop,
+	.stats = mark_stats,
+	.close = mark_close,
+	.add = mark_add,
+	.env = mark_env,
+	.horizon = mark_horizon,
+	.fill = mark_fill,
+};
