@@ -14,6 +14,7 @@
 
 #include "userspace/lib/log.h"
 #include "workloads/device/cores.h"
+#include "workloads/device/op.h"
 #include "workloads/device/queue.h"
 #include "workloads/device/span.h"
 
@@ -284,4 +285,5 @@ const struct device_ops device_cpu = {
 	.event_release = cpu_event_release,
 	.sync = cpu_sync,
 	.close = cpu_close,
+	.backend = &op_backend_cpu,
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "userspace/lib/log.h"
+#include "workloads/device/op.h"
 #include "workloads/device/span.h"
 
 struct device {
@@ -173,4 +174,5 @@ const struct device_ops device_null = {
 	.event_release = null_event_release,
 	.sync = null_sync,
 	.close = null_close,
+	.backend = &op_backend_null,
 };
