@@ -58,7 +58,7 @@ CPPFLAGS += -I. -I$(O)/gen -D_GNU_SOURCE -DXPUGAP_VERSION='"$(VERSION)"' \
 	    $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 CFLAGS_BASE := -std=gnu11 -g -fno-common -pthread -Wall -Wextra -Wno-unused-parameter \
 	       -Wno-missing-field-initializers -Wmissing-prototypes -Wstrict-prototypes \
-	       -Wold-style-definition -Wshadow -Wwrite-strings -Wundef \
+	       -Wold-style-definition -Wshadow -Wwrite-strings -Wundef -Wno-psabi \
 	       $(if $(filter 1,$(DEBUG)),-O0,-O2)
 ifneq ($(SAN),)
 CFLAGS_SAN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -77,7 +77,7 @@ Test(cores, entering_is_what_the_kernel_then_reports)
 	char first[32], why[64];
 
 	cr_assert_eq(cores__usable(&usable), 0);
-	cr_expect_eq(cores__count(&usable), (unsigned int)sysconf(_SC_NPROCESSORS_ONLN));
+	cr_expect_leq(cores__count(&usable), (unsigned int)sysconf(_SC_NPROCESSORS_ONLN));
 	cores__format(&usable, first, sizeof(first));
 	first[strspn(first, "0123456789")] = '\0';
 	cr_assert_eq(cores__parse(first, &usable, &one, why, sizeof(why)), 0);

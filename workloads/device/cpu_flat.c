@@ -34,6 +34,18 @@ static size_t stored(const struct tensor *t)
 	return t->bytes / dtype__size(t->dtype);
 }
 
+/* Give @others the layout of @t, which is plain if nothing has decided yet. */
+static int alike(struct op *op, struct tensor *t, struct tensor *const *others, size_t n)
+{
+	int err = t->layout ? 0 : cpu_tensor__plain(cpu_program(op), t);
+	size_t i;
+
+	for (i = 0; i < n && !err; i++)
+		if (others[i])
+			err = cpu_tensor__as(others[i], t);
+	return err;
+}
+
 static void cast_share(void *arg, size_t first, size_t last)
 {
 	const struct cpu_simd *simd = cpu_simd__best(CPU_LANES);
@@ -76,7 +88,7 @@ int cpu_op_cast(struct op *op)
 	if (op->a.x->dtype != op->a.y->dtype && (!is_real(op->a.x) || !is_real(op->a.y)))
 		return -ENOTSUP;
 	op->run = run_cast;
-	return cpu_tensor__as(op->a.y, op->a.x);
+	return alike(op, op->a.x, &op->a.y, 1);
 }
 
 static void relu_share(void *arg, size_t first, size_t last)
@@ -99,7 +111,7 @@ int cpu_op_relu_fwd(struct op *op)
 	if (!is_real(op->a.x) || op->a.x->dtype != op->a.y->dtype)
 		return -EINVAL;
 	op->run = run_relu;
-	return cpu_tensor__as(op->a.y, op->a.x);
+	return alike(op, op->a.x, &op->a.y, 1);
 }
 
 static void relu_bwd_share(void *arg, size_t first, size_t last)
@@ -120,13 +132,11 @@ static int run_relu_bwd(struct op *op, void *native)
 int cpu_op_relu_bwd(struct op *op)
 {
 	struct op_args *a = &op->a;
-	int err;
 
 	if (!is_real(a->y) || a->dy->dtype != a->y->dtype || a->dx->dtype != a->y->dtype)
 		return -EINVAL;
 	op->run = run_relu_bwd;
-	err = cpu_tensor__as(a->dy, a->y);
-	return err ? err : cpu_tensor__as(a->dx, a->y);
+	return alike(op, a->y, (struct tensor *[]){a->dy, a->dx}, 2);
 }
 
 static void add_share(void *arg, size_t first, size_t last)
@@ -147,13 +157,11 @@ static int run_add(struct op *op, void *native)
 int cpu_op_add(struct op *op)
 {
 	struct op_args *a = &op->a;
-	int err;
 
 	if (!is_real(a->x) || a->x2->dtype != a->x->dtype || a->y->dtype != a->x->dtype)
 		return -EINVAL;
 	op->run = run_add;
-	err = cpu_tensor__as(a->x2, a->x);
-	return err ? err : cpu_tensor__as(a->y, a->x);
+	return alike(op, a->x, (struct tensor *[]){a->x2, a->y}, 2);
 }
 
 static void sgd_share(void *arg, size_t first, size_t last)
@@ -176,16 +184,12 @@ static int run_sgd(struct op *op, void *native)
 int cpu_op_sgd(struct op *op)
 {
 	struct op_args *a = &op->a;
-	int err;
 
 	if (a->w->dtype != DTYPE_F32 || a->dw->dtype != DTYPE_F32 || a->v->dtype != DTYPE_F32 ||
 	    (a->copy && a->copy->dtype != DTYPE_BF16) || !a->sgd)
 		return -EINVAL;
 	op->run = run_sgd;
-	err = cpu_tensor__as(a->dw, a->w);
-	if (!err)
-		err = cpu_tensor__as(a->v, a->w);
-	return err || !a->copy ? err : cpu_tensor__as(a->copy, a->w);
+	return alike(op, a->w, (struct tensor *[]){a->dw, a->v, a->copy}, 3);
 }
 
 static void bias_bwd_share(void *arg, size_t first, size_t last)

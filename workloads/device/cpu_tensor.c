@@ -118,16 +118,17 @@ int cpu_tensor__adopt(struct cpu_program *p, struct tensor *t, const dnnl_memory
 /* A description of @t in plain order, with type f32. */
 static int plain_md(const struct cpu_program *p, const struct tensor *t, dnnl_memory_desc_t *md)
 {
-	dnnl_dims_t strides;
+	dnnl_dims_t dims = {0}, strides = {0};
 	dnnl_dim_t stride = 1;
 	int i;
 
 	for (i = t->n_dims - 1; i >= 0; i--) {
+		dims[i] = t->dims[i];
 		strides[i] = stride;
 		stride *= t->dims[i];
 	}
-	return cpu_errno(p->lib->dnnl.memory_desc_init_by_strides(md, t->n_dims, t->dims, dnnl_f32,
-								  strides));
+	return cpu_errno(
+		p->lib->dnnl.memory_desc_init_by_strides(md, t->n_dims, dims, dnnl_f32, strides));
 }
 
 int cpu_tensor__plain(struct cpu_program *p, struct tensor *t)

@@ -113,15 +113,6 @@ struct tensor *program__like(struct program *p, const char *name, enum dtype dty
 	return t;
 }
 
-static void touch(struct program *p, struct tensor *t)
-{
-	if (!t)
-		return;
-	if (t->first < 0)
-		t->first = p->n_ops;
-	t->last = p->n_ops;
-}
-
 /* The operation uses its tensors: they live from the first use to the last. */
 static void touch_all(struct program *p, struct op *op)
 {
