@@ -93,10 +93,14 @@ clean:
 # $(call stamp,NAME,TEXT): the file $(O)/stamp/NAME, which is written only when its text changes.
 # What depends on it is made anew when flags change, or when a source file has gone.
 define stamp
-$(O)/stamp/$(1): export STAMP := $(2)
-$(O)/stamp/$(1): FORCE
+stamp_$(1) := $(2)
+$(O)/stamp/$(1): export STAMP = $$(stamp_$(1))
+$(O)/stamp/$(1):
 	@mkdir -p $$(@D)
-	@printf '%s\n' "$$$$STAMP" | cmp -s - $$@ || printf '%s\n' "$$$$STAMP" >$$@
+	@printf '%s\n' "$$$$STAMP" >$$@
+ifneq ($$(stamp_$(1)),$$(file <$(O)/stamp/$(1)))
+$(O)/stamp/$(1): FORCE
+endif
 endef
 
 $(eval $(call stamp,cc,$(CC) $(CPPFLAGS) $(ALL_CFLAGS)))
