@@ -66,6 +66,16 @@ static __always_inline int task__nr(struct task_struct *task)
 	return regs__nr(regs);
 }
 
+/* The call that @prev is in moves from the cpu to the task. */
+static __always_inline void keep_call(struct cpu_state *c, struct task_struct *prev,
+				      struct task_state *from)
+{
+	if (c->call.start_ns && c->task_pid == prev->pid && c->task_start == prev->start_time) {
+		from->call = c->call;
+		c->call.start_ns = 0;
+	}
+}
+
 static __always_inline __u32 who(struct task_state *from, struct task_state *to)
 {
 	__u32 flags = 0;
@@ -82,16 +92,20 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct task_state *from = filter__find(prev), *to = filter__find(next);
-	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
 	__u32 flags = who(from, to), state;
+	struct cpu_state *c = cpu__get();
 	struct rec_sched_switch *rec;
+	struct hook_counts *h;
 	__u64 t;
 
-	if (!flags || !h)
+	if (!flags || !c)
 		return 0;
+	h = &c->hook[REC_HOOK_SCHED];
 	t = cost__begin(h);
-	if (from)
-		ioctl__blocked(prev, from);
+	if (from) {
+		keep_call(c, prev, from);
+		ioctl__blocked(prev, &from->call);
+	}
 	if (switch_has_state)
 		state = ctx[3];
 	else if (bpf_core_field_exists(prev->__state))

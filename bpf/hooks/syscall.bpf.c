@@ -14,6 +14,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* this kernel has bpf_rdonly_cast(): since 6.2 */
 const volatile bool has_cast = false;
 
+/* the sched hook is there and moves a call from the cpu to its task when that is switched out */
+const volatile bool keep_on_cpu = false;
+
+/* the recorder counts up when it adds targets */
+__u64 generation = 1;
+
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /*
@@ -21,7 +27,7 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
  * verifier does not follow; seen as the vm_file member of a vm_area_struct that would lie around
  * it, it is a pointer to a struct file, and everything behind it is read without a helper call.
  */
-static __always_inline void identify_cast(struct task_state *s, struct file **slot)
+static __always_inline void identify_cast(struct call *call, struct file **slot)
 {
 	void *around = (void *)slot - bpf_core_field_offset(struct vm_area_struct, vm_file);
 	struct vm_area_struct *vma;
@@ -29,37 +35,37 @@ static __always_inline void identify_cast(struct task_state *s, struct file **sl
 
 	vma = bpf_rdonly_cast(around, bpf_core_type_id_kernel(struct vm_area_struct));
 	inode = vma->vm_file->f_inode;
-	s->mode = inode->i_mode;
-	s->rdev = inode->i_rdev;
-	s->inode = inode->i_ino;
+	call->mode = inode->i_mode;
+	call->rdev = inode->i_rdev;
+	call->inode = inode->i_ino;
 }
 
-static __always_inline void identify_read(struct task_state *s, struct file **slot)
+static __always_inline void identify_read(struct call *call, struct file **slot)
 {
 	struct file *file = NULL;
 	struct inode *inode;
 
 	bpf_probe_read_kernel(&file, sizeof(file), slot);
 	inode = BPF_CORE_READ(file, f_inode);
-	s->mode = BPF_CORE_READ(inode, i_mode);
-	s->rdev = BPF_CORE_READ(inode, i_rdev);
-	s->inode = BPF_CORE_READ(inode, i_ino);
+	call->mode = BPF_CORE_READ(inode, i_mode);
+	call->rdev = BPF_CORE_READ(inode, i_rdev);
+	call->inode = BPF_CORE_READ(inode, i_ino);
 }
 
-static __always_inline void identify(struct task_state *s, struct task_struct *task, __u32 fd)
+static __always_inline void identify(struct call *call, struct task_struct *task, __u32 fd)
 {
 	struct fdtable *fdt = task->files->fdt;
 
 	if (fd >= fdt->max_fds) {
-		s->mode = 0;
-		s->rdev = 0;
-		s->inode = 0;
+		call->mode = 0;
+		call->rdev = 0;
+		call->inode = 0;
 		return;
 	}
 	if (has_cast)
-		identify_cast(s, fdt->fd + fd);
+		identify_cast(call, fdt->fd + fd);
 	else
-		identify_read(s, fdt->fd + fd);
+		identify_read(call, fdt->fd + fd);
 }
 
 /* Is system call @nr an ioctl of @task? The numbers of 32-bit calls mean others in 64-bit ones. */
@@ -69,12 +75,47 @@ static __always_inline bool is_ioctl(struct task_struct *task, int nr, bool *com
 	return nr == (*compat ? NR_IOCTL_COMPAT : NR_IOCTL);
 }
 
+/* Is @task, the current one, a target? The answer is kept until another task asks. */
+static __always_inline bool is_target(struct cpu_state *c, struct task_struct *task)
+{
+	if (c->task_pid != task->pid || c->task_start != task->start_time ||
+	    c->generation != generation) {
+		c->generation = generation;
+		c->task_pid = task->pid;
+		c->task_start = task->start_time;
+		c->is_target = filter__find(task) != NULL;
+		c->call.start_ns = 0;
+	}
+	return c->is_target;
+}
+
+/* Where the call that @task begins is kept; NULL where it is no target. */
+static __always_inline struct call *new_call(struct cpu_state *c, struct task_struct *task)
+{
+	struct task_state *s;
+
+	if (keep_on_cpu)
+		return is_target(c, task) ? &c->call : NULL;
+	s = filter__find(task);
+	return s ? &s->call : NULL;
+}
+
+static __always_inline void fill_call(struct call *call, struct task_struct *task,
+				      struct pt_regs *regs, bool compat)
+{
+	call->fd = regs__arg0(regs, compat);
+	call->cmd = regs__arg1(regs, compat);
+	call->arg = regs__arg2(regs, compat);
+	identify(call, task, call->fd);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 {
 	struct task_struct *task;
-	struct task_state *s;
 	struct hook_counts *h;
+	struct cpu_state *c;
+	struct call *call;
 	bool compat;
 	__u64 t;
 
@@ -83,63 +124,31 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 	task = bpf_get_current_task_btf();
 	if (!is_ioctl(task, nr, &compat))
 		return 0;
-	s = filter__find(task);
-	h = counts__get(REC_HOOK_SYSCALL);
-	if (!s || !h)
+	c = cpu__get();
+	if (!c)
 		return 0;
+	call = new_call(c, task);
+	if (!call)
+		return 0;
+	h = &c->hook[REC_HOOK_SYSCALL];
 	t = cost__begin(h);
-	s->fd = regs__arg0(regs, compat);
-	s->cmd = regs__arg1(regs, compat);
-	s->arg = regs__arg2(regs, compat);
-	identify(s, task, s->fd);
-	s->flags = (s->flags & ~(TASK_STATE_BLOCKED | TASK_STATE_SAMPLED)) |
-		   (t ? TASK_STATE_SAMPLED : 0);
-	s->start_ns = bpf_ktime_get_ns();
+	fill_call(call, task, regs, compat);
+	call->flags = t ? CALL_SAMPLED : 0;
+	call->start_ns = bpf_ktime_get_ns();
 	if (t)
-		h->cost_ns += s->start_ns - t;
+		h->cost_ns += call->start_ns - t;
 	return 0;
 }
 
-/* A call that a seccomp filter answered was never entered: it begins and ends here. */
-static __always_inline void enter_late(struct task_state *s, struct task_struct *task,
-				       struct pt_regs *regs, bool compat)
+static __always_inline int end_call(struct hook_counts *h, struct task_struct *task,
+				    struct call *call, long ret)
 {
-	s->fd = regs__arg0(regs, compat);
-	s->cmd = regs__arg1(regs, compat);
-	s->arg = regs__arg2(regs, compat);
-	identify(s, task, s->fd);
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
-{
-	int nr = regs__nr(regs);
-	struct task_struct *task;
+	__u64 start = call->start_ns, now, t = 0;
 	struct rec_ioctl *rec;
-	struct task_state *s;
-	struct hook_counts *h;
-	__u64 start, now, t = 0;
-	bool compat;
 
-	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT)
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (!is_ioctl(task, nr, &compat))
-		return 0;
-	s = filter__find(task);
-	h = counts__get(REC_HOOK_SYSCALL);
-	if (!s || !h)
-		return 0;
-	start = s->start_ns;
-	if (!start) {
-		if (!(s->flags & TASK_STATE_BORN))
-			return 0; /* it began before the recording */
-		h->hits++;
-		enter_late(s, task, regs, compat);
-	} else if (s->flags & TASK_STATE_SAMPLED) {
+	if (call->flags & CALL_SAMPLED)
 		t = bpf_ktime_get_ns();
-	}
-	s->start_ns = 0;
+	call->start_ns = 0;
 	rec = ring__reserve(h, REC_IOCTL, sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -148,15 +157,64 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
 	rec->hdr.time_ns = now;
 	rec->duration_ns = start ? now - start : 0;
 	rec->ret = ret;
-	rec->cmd = s->cmd;
-	rec->fd = s->fd;
-	rec->rdev = s->rdev;
-	rec->mode = s->mode;
-	rec->inode = s->inode;
-	rec->arg = s->arg;
+	rec->cmd = call->cmd;
+	rec->fd = call->fd;
+	rec->rdev = call->rdev;
+	rec->mode = call->mode;
+	rec->inode = call->inode;
+	rec->arg = call->arg;
 	ring__submit(h, rec);
 	cost__end(h, t);
 	return 0;
+}
+
+/*
+ * The return of a call that was kept with the task, or that was never entered: a seccomp filter
+ * answered it, so it begins and ends here. Calls from before the recording are not told from
+ * those, except that a task which was recorded from its beginning has none.
+ */
+static __always_inline int end_other(struct hook_counts *h, struct task_struct *task,
+				     struct pt_regs *regs, long ret, bool compat)
+{
+	struct task_state *s = filter__find(task);
+
+	if (!s)
+		return 0;
+	if (!s->call.start_ns) {
+		if (!(s->flags & TASK_STATE_BORN))
+			return 0;
+		h->hits++;
+		s->call.flags = 0;
+		fill_call(&s->call, task, regs, compat);
+	}
+	return end_call(h, task, &s->call, ret);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
+{
+	int nr = regs__nr(regs);
+	struct task_struct *task;
+	struct hook_counts *h;
+	struct cpu_state *c;
+	bool compat;
+
+	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (!is_ioctl(task, nr, &compat))
+		return 0;
+	c = cpu__get();
+	if (!c)
+		return 0;
+	h = &c->hook[REC_HOOK_SYSCALL];
+	if (keep_on_cpu && c->task_pid == task->pid && c->task_start == task->start_time) {
+		if (c->call.start_ns)
+			return end_call(h, task, &c->call, ret);
+		if (!c->is_target)
+			return 0;
+	}
+	return end_other(h, task, regs, ret, compat);
 }
 
 /* At the end of a recording, the calls that have not returned. */
@@ -167,6 +225,6 @@ int walk_open(struct bpf_iter__task *ctx)
 	struct task_state *s = task ? filter__find(task) : NULL;
 
 	if (s)
-		ioctl__blocked(task, s);
+		ioctl__blocked(task, &s->call);
 	return 0;
 }

@@ -6,12 +6,12 @@
 #include "bpf/include/filter.bpf.h"
 
 /* Tell, once for each call, that @task is inside an ioctl, if it is. */
-static __always_inline void ioctl__blocked(struct task_struct *task, struct task_state *state)
+static __always_inline void ioctl__blocked(struct task_struct *task, struct call *call)
 {
 	struct rec_ioctl_blocked *rec;
 	struct hook_counts *h;
 
-	if (!state->start_ns || state->flags & TASK_STATE_BLOCKED)
+	if (!call->start_ns || call->flags & CALL_TOLD)
 		return;
 	h = counts__get(REC_HOOK_SYSCALL);
 	if (!h)
@@ -19,15 +19,15 @@ static __always_inline void ioctl__blocked(struct task_struct *task, struct task
 	rec = ring__reserve(h, REC_IOCTL_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;
-	state->flags |= TASK_STATE_BLOCKED;
+	call->flags |= CALL_TOLD;
 	rec->hdr.tid = task->pid;
 	rec->hdr.time_ns = bpf_ktime_get_ns();
-	rec->start_ns = state->start_ns;
-	rec->cmd = state->cmd;
-	rec->fd = state->fd;
-	rec->rdev = state->rdev;
-	rec->mode = state->mode;
-	rec->inode = state->inode;
+	rec->start_ns = call->start_ns;
+	rec->cmd = call->cmd;
+	rec->fd = call->fd;
+	rec->rdev = call->rdev;
+	rec->mode = call->mode;
+	rec->inode = call->inode;
 	ring__submit(h, rec);
 }
 

@@ -32,14 +32,20 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct cpu_counts);
-} counts SEC(".maps");
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
 
-/* Counters of @hook on this cpu; NULL only for the verifier. */
-static __always_inline struct hook_counts *counts__get(__u32 hook)
+/* This cpu's state; NULL only for the verifier. */
+static __always_inline struct cpu_state *cpu__get(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct cpu_counts *c = bpf_map_lookup_elem(&counts, &cpu);
+
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline struct hook_counts *counts__get(__u32 hook)
+{
+	struct cpu_state *c = cpu__get();
 
 	return c ? &c->hook[hook] : NULL;
 }
@@ -75,7 +81,7 @@ static __always_inline void ring__submit(struct hook_counts *h, void *rec)
 /* Count a hit; now and then begin to measure what it costs: 0 when it is not measured. */
 static __always_inline __u64 cost__begin(struct hook_counts *h)
 {
-	return h->hits++ % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+	return ++h->hits % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0; /* not the first: it is cold */
 }
 
 static __always_inline void cost__end(struct hook_counts *h, __u64 begin_ns)

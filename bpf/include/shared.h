@@ -5,8 +5,8 @@
 
 #include "bpf/include/events.h"
 
-#define HOOK_SEATS 32	/* families that the counters have room for */
-#define COST_EVERY 1024 /* every so many hits a hook measures its own run time */
+#define HOOK_SEATS 32  /* families that the counters have room for */
+#define COST_EVERY 256 /* every so many hits a hook measures its own run time */
 
 _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");
 
@@ -29,22 +29,16 @@ struct hook_counts {
 	__u64 cost_hits;
 };
 
-struct cpu_counts {
-	struct hook_counts hook[HOOK_SEATS];
-};
-
-enum task_state_flags {
-	TASK_STATE_DEFINED = 1, /* a TASK or TASK_FORK record told of it */
-	TASK_STATE_BORN = 2,	/* recorded from its first instruction */
-	TASK_STATE_BLOCKED = 4, /* IOCTL_BLOCKED told of the call that it is in */
-	TASK_STATE_SAMPLED = 8, /* this call measures what the hook costs */
+enum call_flags {
+	CALL_TOLD = 1,	  /* IOCTL_BLOCKED told of it */
+	CALL_SAMPLED = 2, /* it measures what the hook costs */
 };
 
 /*
- * struct task_state - what is kept for each task of the target; having one makes it a target
- * @start_ns: when the ioctl began that the task is in; 0: in none
+ * struct call - an ioctl that has not returned
+ * @start_ns: when it began; 0: there is none
  */
-struct task_state {
+struct call {
 	__u64 start_ns;
 	__u64 inode;
 	__u64 arg;
@@ -52,6 +46,36 @@ struct task_state {
 	__s32 fd;
 	__u32 rdev;
 	__u32 mode;
+	__u32 flags;
+	__u32 pad;
+};
+
+/*
+ * struct cpu_state - what hooks keep for a cpu, written on that cpu only
+ * @call: of the task that is on the cpu. Task storage would be its natural place, but to look that
+ *	  up twice costs a fifth of what a traced ioctl costs; so a call lives here until its task
+ *	  leaves the cpu, and the sched hook then moves it to the task
+ * @task_start, @task_pid: the task that the two below are about, and perhaps @call
+ * @is_target: what task storage said of it
+ * @generation: when: targets may have been added since
+ */
+struct cpu_state {
+	struct call call;
+	__u64 task_start;
+	__u32 task_pid;
+	__u32 is_target;
+	__u64 generation;
+	struct hook_counts hook[HOOK_SEATS];
+};
+
+enum task_state_flags {
+	TASK_STATE_DEFINED = 1, /* a TASK or TASK_FORK record told of it */
+	TASK_STATE_BORN = 2,	/* recorded from its first instruction */
+};
+
+/* What is kept for each task of the target; having one makes it a target. */
+struct task_state {
+	struct call call; /* while the task is off the cpu, or always, without the sched hook */
 	__u32 flags;
 	__u32 pad;
 };

@@ -249,9 +249,7 @@ static int bpf_start(struct source *s)
 
 static int bpf_add(struct source *s, pid_t pid)
 {
-	int n = hooks__add(s->hooks, pid);
-
-	return n < 0 ? n : 0;
+	return hooks__add(s->hooks, pid);
 }
 
 /* Records are filled within some 100 ns: wait that long for one, not longer. */
@@ -321,16 +319,43 @@ static unsigned int bpf_fill(const struct source *s)
 	return s->fill;
 }
 
-static int bpf_stop(struct source *s)
+/* Tell of the calls that have not returned: those kept with their tasks and those on a cpu. */
+static int tell_open(struct source *s)
 {
-	int err = hooks__tell_open(s->hooks), n;
+	struct rec_ioctl_blocked rec = {.hdr.type = REC_IOCTL_BLOCKED, .hdr.size = sizeof(rec)};
+	const struct call *call;
+	unsigned int cpu;
+	int err = hooks__tell_open(s->hooks);
 
 	if (err)
 		log_debug("cannot walk over the tasks: %s", log__err(err));
+	for (cpu = 0, err = 0; !err && cpu < hooks__ncpus(s->hooks); cpu++) {
+		call = hooks__call_on(s->hooks, cpu, &rec.hdr.tid);
+		if (!call || call->flags & CALL_TOLD)
+			continue;
+		rec.hdr.time_ns = now_ns();
+		rec.start_ns = call->start_ns;
+		rec.cmd = call->cmd;
+		rec.fd = call->fd;
+		rec.rdev = call->rdev;
+		rec.mode = call->mode;
+		rec.inode = call->inode;
+		err = trace_writer__append(s->writer, cpu, &rec.hdr);
+	}
+	return err;
+}
+
+static int bpf_stop(struct source *s)
+{
+	int n;
+
 	hooks__detach(s->hooks);
-	do
+	n = tell_open(s);
+	while (n >= 0) {
 		n = bpf_poll(s);
-	while (n > 0);
+		if (n == 0)
+			break;
+	}
 	if (n < 0)
 		return n;
 	n = write_counts(s);

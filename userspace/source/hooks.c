@@ -31,6 +31,7 @@ struct family {
 	struct bpf_object *obj;
 	struct bpf_link *links[MAX_PROGRAMS];
 	unsigned int nlinks;
+	struct bpf_link *walk; /* of its iterator over tasks */
 };
 
 struct hooks {
@@ -40,8 +41,8 @@ struct hooks {
 	struct family family[REC_HOOK_MAX];
 	struct ring *rings;
 	unsigned int ncpus;
-	struct cpu_counts *counts;
-	size_t counts_bytes;
+	struct cpu_state *cpus;
+	size_t cpus_bytes;
 };
 
 /* ---- what libbpf says: kept for the reason, shown when asked for ---- */
@@ -130,6 +131,7 @@ static int open_syscall(struct hooks *h, struct family *f)
 	if (!s)
 		return -errno;
 	s->rodata->has_cast = h->facts.rdonly_cast;
+	s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;
 	*f = (struct family){.report = f->report,
 			     .skel = s,
 			     .skeleton = s->skeleton,
@@ -144,7 +146,7 @@ struct rung {
 
 #define MAX_RUNGS 3
 
-/* In the order of loading: the task hook wants to know whether the sched hook is there. */
+/* In the order of loading and attaching: what the others do depends on the sched hook. */
 static const struct ladder {
 	enum rec_hook_id hook;
 	struct rung rungs[MAX_RUNGS + 1];
@@ -162,6 +164,7 @@ static void close_family(struct family *f)
 
 	for (i = 0; i < f->nlinks; i++)
 		bpf_link__destroy(f->links[i]);
+	bpf_link__destroy(f->walk);
 	if (f->skel) {
 		bpf_object__destroy_skeleton(f->skeleton);
 		free(f->skel);
@@ -261,17 +264,16 @@ static int make_rings(struct hooks *h)
 	return err;
 }
 
-static int map_counts(struct hooks *h)
+static int map_cpus(struct hooks *h)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *p;
 
-	h->counts_bytes = (h->ncpus * sizeof(struct cpu_counts) + page - 1) & ~(page - 1);
-	p = mmap(NULL, h->counts_bytes, PROT_READ, MAP_SHARED, bpf_map__fd(h->maps->maps.counts),
-		 0);
+	h->cpus_bytes = (h->ncpus * sizeof(struct cpu_state) + page - 1) & ~(page - 1);
+	p = mmap(NULL, h->cpus_bytes, PROT_READ, MAP_SHARED, bpf_map__fd(h->maps->maps.cpus), 0);
 	if (p == MAP_FAILED)
 		return -errno;
-	h->counts = p;
+	h->cpus = p;
 	return 0;
 }
 
@@ -285,13 +287,13 @@ static int make_maps(struct hooks *h)
 		return -errno;
 	err = bpf_map__set_max_entries(h->maps->maps.rings, h->ncpus);
 	if (!err)
-		err = bpf_map__set_max_entries(h->maps->maps.counts, h->ncpus);
+		err = bpf_map__set_max_entries(h->maps->maps.cpus, h->ncpus);
 	if (!err)
 		err = maps_bpf__load(h->maps);
 	if (!err)
 		err = make_rings(h);
 	if (!err)
-		err = map_counts(h);
+		err = map_cpus(h);
 	return err;
 }
 
@@ -302,11 +304,11 @@ static void free_maps(struct hooks *h)
 	for (cpu = 0; h->rings && cpu < h->ncpus; cpu++)
 		ring__unmap(&h->rings[cpu]);
 	free(h->rings);
-	if (h->counts)
-		munmap(h->counts, h->counts_bytes);
+	if (h->cpus)
+		munmap(h->cpus, h->cpus_bytes);
 	maps_bpf__destroy(h->maps);
 	h->rings = NULL;
-	h->counts = NULL;
+	h->cpus = NULL;
 	h->maps = NULL;
 	h->ncpus = 0;
 }
@@ -353,17 +355,34 @@ static int attach_family(struct family *f)
 
 	bpf_object__for_each_program(prog, f->obj)
 	{
-		if (!bpf_program__autoload(prog) ||
-		    strncmp(bpf_program__section_name(prog), "iter/", 5) == 0)
+		if (!bpf_program__autoload(prog))
 			continue;
 		if (f->nlinks == MAX_PROGRAMS)
 			return -E2BIG;
 		link = bpf_program__attach(prog);
 		if (!link)
 			return -errno;
-		f->links[f->nlinks++] = link;
+		if (strncmp(bpf_program__section_name(prog), "iter/", 5) == 0)
+			f->walk = link;
+		else
+			f->links[f->nlinks++] = link;
 	}
 	return 0;
+}
+
+/* The families after the first were loaded to work with it: now they must do without. */
+static void reload_others(struct hooks *h)
+{
+	size_t i;
+
+	for (i = 1; i < NLADDERS; i++) {
+		struct family *f = &h->family[ladders[i].hook];
+
+		if (!f->obj)
+			continue;
+		close_family(f);
+		load_family(h, &ladders[i]);
+	}
 }
 
 int hooks__attach(struct hooks *h)
@@ -381,6 +400,8 @@ int hooks__attach(struct hooks *h)
 		if (err) {
 			explain(h, f, "attach", err);
 			close_family(f);
+			if (i == 0)
+				reload_others(h);
 			continue;
 		}
 		f->report.state = f->report.rung ? REC_HOOK_DEGRADED : REC_HOOK_ATTACHED;
@@ -416,42 +437,58 @@ void hooks__free(struct hooks *h)
 
 /* ---- targets ---- */
 
-/* Run the iterator @name once over all tasks of the system. */
-static int run_iterator(struct family *f, const char *name)
+/* Run the family's iterator once over all tasks of the system. */
+static int walk_tasks(struct family *f)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(f->obj, name);
-	struct bpf_link *link;
 	char buf[64];
 	int fd, err;
 	ssize_t n;
 
-	if (!prog)
+	if (!f->walk)
 		return -ENOENT;
-	link = bpf_program__attach_iter(prog, NULL);
-	if (!link)
+	fd = bpf_iter_create(bpf_link__fd(f->walk));
+	if (fd < 0)
 		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	err = fd < 0 ? -errno : 0;
-	while (!err) {
+	do {
 		n = read(fd, buf, sizeof(buf));
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			err = -errno;
-		if (n == 0)
+		err = n < 0 && errno != EINTR && errno != EAGAIN ? -errno : 0;
+	} while (n != 0 && !err);
+	close(fd);
+	return err;
+}
+
+/* The cpus' memory of who is a target is no longer right. */
+static void forget_targets(struct hooks *h)
+{
+	struct syscall_bpf *s = h->family[REC_HOOK_SYSCALL].skel;
+
+	if (s)
+		__atomic_fetch_add(&s->data->generation, 1, __ATOMIC_RELEASE);
+}
+
+static int walk_tree(struct hooks *h)
+{
+	struct family *f = &h->family[REC_HOOK_TASK];
+	struct task_bpf *task = f->skel;
+	uint64_t before, after;
+	int i, err;
+
+	for (i = 0; i < MAX_WALKS; i++) {
+		before = __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED);
+		err = walk_tasks(f);
+		if (err)
+			return err;
+		after = __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED);
+		if (after == before)
 			break;
 	}
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return err;
+	return 0;
 }
 
 int hooks__add(struct hooks *h, pid_t pid)
 {
-	struct family *f = &h->family[REC_HOOK_TASK];
 	struct task_state state = {0};
-	struct task_bpf *task = f->skel;
-	uint64_t before, pass;
-	int fd, err, i;
+	int fd, err;
 
 	if (!h->maps)
 		return 0;
@@ -462,25 +499,27 @@ int hooks__add(struct hooks *h, pid_t pid)
 	close(fd);
 	if (err)
 		return err == -EEXIST ? 0 : err;
-	if (!task)
-		return 1;
-	before = __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED);
-	for (i = 0; i < MAX_WALKS; i++) {
-		pass = __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED);
-		err = run_iterator(f, "walk_tree");
-		if (err)
-			return err;
-		if (__atomic_load_n(&task->bss->found, __ATOMIC_RELAXED) == pass)
-			break;
-	}
-	return __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED) - before;
+	if (h->family[REC_HOOK_TASK].obj)
+		err = walk_tree(h);
+	forget_targets(h);
+	return err;
 }
 
 int hooks__tell_open(struct hooks *h)
 {
 	struct family *f = &h->family[REC_HOOK_SYSCALL];
 
-	return f->nlinks ? run_iterator(f, "walk_open") : 0;
+	return f->obj ? walk_tasks(f) : 0;
+}
+
+const struct call *hooks__call_on(const struct hooks *h, unsigned int cpu, uint32_t *tid)
+{
+	const struct cpu_state *c = &h->cpus[cpu];
+
+	if (!h->family[REC_HOOK_SYSCALL].obj || !c->call.start_ns)
+		return NULL;
+	*tid = c->task_pid;
+	return &c->call;
 }
 
 int64_t hooks__live(const struct hooks *h)
@@ -524,7 +563,7 @@ struct ring *hooks__ring(struct hooks *h, unsigned int cpu)
 const struct hook_counts *hooks__counts(const struct hooks *h, unsigned int cpu,
 					enum rec_hook_id hook)
 {
-	return &h->counts[cpu].hook[hook];
+	return &h->cpus[cpu].hook[hook];
 }
 
 uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook)

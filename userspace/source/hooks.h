@@ -48,12 +48,16 @@ const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id 
 
 /*
  * Make the tree of process @pid a target: it, its threads, and all who descend from them. Each
- * task that no record has told of is told of now. The number of tasks, or -errno.
+ * task that no record has told of is told of now. 0 or -errno.
  */
 int hooks__add(struct hooks *h, pid_t pid);
 
-/* Record the calls that have not returned. 0 or -errno. */
+/* After hooks__detach(): record the calls that have not returned. 0 or -errno. */
 int hooks__tell_open(struct hooks *h);
+
+/* Besides those: the call of the task @tid that was on @cpu when the hooks were detached, or NULL.
+ */
+const struct call *hooks__call_on(const struct hooks *h, unsigned int cpu, uint32_t *tid);
 
 /* Tasks of the targets that have not ended; -1: unknown (no task hook). */
 int64_t hooks__live(const struct hooks *h);
