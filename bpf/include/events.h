@@ -81,6 +81,12 @@ enum rec_hook_id {
  *   STATE           a task state as sched_switch reports it
  *   FLAGS           bits, printed in hexadecimal
  *   REAL            a double
+ *   HOOK            number of a hook family
+ *   WHY             enum rec_lost_why
+ *   HOOK_STATE      enum rec_hook_state
+ *   ROW_STATE       enum rec_row_state
+ *   SPAN_KIND       enum rec_span_kind
+ *   CHAR            a letter
  *   LEN             length in bytes of a part of the tail, printed with the tail only
  *   PAD             not printed
  *
@@ -130,16 +136,16 @@ enum rec_hook_id {
 
 /* the interval is since_ns..time_ns; why is enum rec_lost_why */
 #define REC_FIELDS_lost(F, A) \
-	F(u32, hook, DEC) F(u32, cpu, DEC) F(u32, why, DEC) F(u32, pad, PAD) F(u64, count, DEC) \
+	F(u32, hook, HOOK) F(u32, cpu, DEC) F(u32, why, WHY) F(u32, pad, PAD) F(u64, count, DEC) \
 	F(u64, since_ns, TIME)
 
 /* state is enum rec_hook_state; cost_ns is per hit, measured in place, 0 = not measured */
 #define REC_FIELDS_hook(F, A) \
-	F(u32, hook, DEC) F(u32, state, DEC) F(u32, rung, DEC) F(s32, err, RET) \
+	F(u32, hook, HOOK) F(u32, state, HOOK_STATE) F(u32, rung, DEC) F(s32, err, RET) \
 	F(f64, cost_ns, REAL) F(u32, way_len, LEN) F(u32, reason_len, LEN)
 
 #define REC_FIELDS_hook_count(F, A) \
-	F(u32, hook, DEC) F(u32, cpu, DEC) F(u64, hits, DEC) F(u64, records, DEC) \
+	F(u32, hook, HOOK) F(u32, cpu, DEC) F(u64, hits, DEC) F(u64, records, DEC) \
 	F(u64, lost, DEC)
 
 /* start_ns tells two tasks with the same tid apart; flags is enum rec_task_flags */
@@ -149,7 +155,7 @@ enum rec_hook_id {
 
 /* state is enum rec_row_state, status an exit status as waitpid() reports it */
 #define REC_FIELDS_row(F, A) \
-	F(u32, pid, TID) F(u32, state, DEC) F(s32, status, DEC) F(u32, repeat, DEC) \
+	F(u32, pid, TID) F(u32, state, ROW_STATE) F(s32, status, DEC) F(u32, repeat, DEC) \
 	F(u32, name_len, LEN) F(u32, device_len, LEN)
 
 #define REC_FIELDS_task_fork(F, A) \
@@ -201,12 +207,12 @@ enum rec_hook_id {
 /* kind is enum rec_span_kind; tier is 'A', 'B', 'C' or 'D', how good the evidence is */
 #define REC_FIELDS_span(F, A) \
 	F(u64, start_ns, TIME) F(u64, end_ns, TIME) F(u64, corr, DEC) F(u64, name, NAME) \
-	F(u64, bytes, BYTES) F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, DEC) \
-	F(u8, tier, DEC)
+	F(u64, bytes, BYTES) F(u32, device, DEC) F(u16, queue, DEC) F(u8, kind, SPAN_KIND) \
+	F(u8, tier, CHAR)
 
 #define REC_FIELDS_launch(F, A) \
 	F(u64, corr, DEC) F(u64, name, NAME) F(u32, device, DEC) F(u16, queue, DEC) \
-	F(u8, kind, DEC) F(u8, pad, PAD)
+	F(u8, kind, SPAN_KIND) F(u8, pad, PAD)
 
 #define REC_FIELDS_role(F, A) F(u64, name, NAME)
 #define REC_FIELDS_counter(F, A) F(u64, name, NAME) F(f64, value, REAL)
@@ -247,11 +253,11 @@ REC_RECORDS(REC_CHECK)
 #define REC_NO_CPU  (~0U)
 
 enum rec_lost_why {
-	REC_LOST_RING = 1,  /* no room in a kernel ring */
-	REC_LOST_STATE = 2, /* no memory for the state of a task */
-	REC_LOST_MARK = 3,  /* no room in a program's mark ring */
-	REC_LOST_WRITE = 4, /* the trace file took no more */
-	REC_LOST_BAD = 5,   /* bytes that cannot be a record, in a program's mark ring */
+	REC_LOST_RING = 1,   /* no room in a kernel ring */
+	REC_LOST_STATE = 2,  /* no memory for the state of a task */
+	REC_LOST_MARK = 3,   /* no room in a program's mark ring */
+	REC_LOST_WRITE = 4,  /* the trace file took no more */
+	REC_LOST_BAD = 5,    /* bytes that cannot be a record, in a program's mark ring */
 	REC_LOST_NESTED = 6, /* a hook was hit while it ran on that cpu; cpu is REC_NO_CPU */
 };
 

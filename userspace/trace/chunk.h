@@ -12,7 +12,7 @@
 #define RECORD_FIXED_MAX 512 /* bytes of head and fixed part of any type */
 #define X(id, NAME, name, hook, tail, what)                                                        \
 	_Static_assert(sizeof(struct rec_##name) <= RECORD_FIXED_MAX, "rec_" #name " is too "      \
-										   "long");
+								      "long");
 REC_RECORDS(X)
 #undef X
 
@@ -52,16 +52,17 @@ struct decoded {
 	uint8_t *rows; /* owned by the caller, grown as needed */
 	size_t size;   /* allocated */
 	uint32_t bytes;
-	uint32_t count;	  /* records in rows */
+	uint32_t count;	  /* records in rows, maybe 0 */
 	uint32_t unknown; /* records left out: of types that this program does not know */
 };
 
 /*
  * Decode the payload (stored form, its checksum already verified) of the chunk with @head; at
- * least 8 bytes past it must be readable. What this program does not know of is left out. The
- * records are well formed and in order of time. 0, -EBADMSG (damaged) or -ENOMEM.
+ * least 8 bytes past it must be readable. Only records of the @types (see type_bit()) that this
+ * program knows come out; they are well formed and in order of time. 0, -EBADMSG (damaged) or
+ * -ENOMEM.
  */
 int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint8_t *payload,
-		    struct decoded *out);
+		    uint64_t types, struct decoded *out);
 
 #endif

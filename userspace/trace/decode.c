@@ -12,7 +12,7 @@
 /* The block of one type: where its parts lie in the payload, and how long its records become. */
 struct block {
 	uint16_t type;
-	const struct record_desc *desc;
+	const struct record_desc *desc; /* NULL: not wanted */
 	uint32_t count;
 	uint32_t fixed; /* bytes in the file */
 	bool tails;
@@ -31,6 +31,8 @@ struct decoder {
 	uint8_t *raw; /* CHUNK_MAX_BYTES and room to read past its end */
 	struct block blocks[CHUNK_MAX_TYPES];
 	uint32_t n_blocks;
+	uint64_t types; /* that are wanted */
+	uint32_t unknown;
 	/* for each record, capacity @cap */
 	uint32_t cap;
 	uint64_t *time;
@@ -218,6 +220,10 @@ static const uint8_t *get_block(struct decoder *d, struct block *b, const uint8_
 		return NULL;
 	b->type = (uint16_t)type;
 	b->desc = record__find(b->type);
+	if (!b->desc)
+		d->unknown += b->count;
+	else if (!(type_bit(b->type) & d->types))
+		b->desc = NULL;
 	b->fixed = (uint32_t)fixed;
 	b->tails = tails;
 	b->columns = in;
@@ -299,10 +305,8 @@ static int lay_out(struct decoder *d, const struct chunk_head *head, struct deco
 		next[i] = d->blocks[i].start;
 	for (i = 0; i < head->count; i++) {
 		b = &d->blocks[d->block[i]];
-		if (!b->desc) {
-			out->unknown++;
+		if (!b->desc)
 			continue;
-		}
 		k = next[d->block[i]]++;
 		size = b->desc->size + (b->tails ? d->tail[k] : 0);
 		if (size > REC_MAX_SIZE)
@@ -315,8 +319,8 @@ static int lay_out(struct decoder *d, const struct chunk_head *head, struct deco
 		d->order[k] = at;
 		d->block_time[k] = d->time[i];
 		at += size;
+		out->count++;
 	}
-	out->count = head->count - out->unknown;
 	return 0;
 }
 
@@ -390,13 +394,14 @@ static int fill_tails(struct decoder *d, const struct block *b, uint8_t *rows)
 }
 
 int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint8_t *payload,
-		    struct decoded *out)
+		    uint64_t types, struct decoded *out)
 {
 	const uint8_t *in, *end;
 	uint32_t i;
 	int err;
 
-	out->bytes = out->count = out->unknown = 0;
+	out->bytes = out->count = out->unknown = d->unknown = 0;
+	d->types = types;
 	if (!head->count || head->count > CHUNK_MAX_COUNT)
 		return -EBADMSG;
 	err = reserve(d, head->count);
@@ -412,6 +417,7 @@ int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint
 	in = in ? get_blocks(d, in, end) : NULL;
 	if (!in)
 		return -EBADMSG;
+	out->unknown = d->unknown;
 	err = make_room(d, out);
 	for (i = 0; !err && i < d->n_blocks; i++)
 		if (d->blocks[i].desc)

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define INPUT_BYTES (256u << 10)
+#define FOLLOW_NS   50000000
 #define INPUT_PAD   8 /* decoders may read, but not use, that much past what they got */
 
 int input__init(struct input *in, int fd)
@@ -55,16 +57,37 @@ static int make_space(struct input *in, size_t n)
 	return 0;
 }
 
+/* Something may be waiting for what was read so far. */
+static void be_idle(struct input *in)
+{
+	struct pollfd pfd = {.fd = in->fd, .events = POLLIN};
+
+	if (in->idle && !in->seekable && poll(&pfd, 1, 0) == 0)
+		in->idle(in->idle_arg);
+}
+
+static void wait_for_more(struct input *in)
+{
+	const struct timespec t = {.tv_nsec = FOLLOW_NS};
+
+	if (in->idle)
+		in->idle(in->idle_arg);
+	nanosleep(&t, NULL);
+}
+
 static ssize_t read_some(struct input *in)
 {
 	struct pollfd pfd = {.fd = in->fd, .events = POLLIN};
 	ssize_t n;
 
+	be_idle(in);
 	for (;;) {
 		n = read(in->fd, in->buf + in->to, in->cap - in->to);
-		if (n >= 0)
+		if (n > 0 || (n == 0 && !(in->follow && in->seekable)))
 			return n;
-		if (errno == EAGAIN)
+		if (n == 0)
+			wait_for_more(in);
+		else if (errno == EAGAIN)
 			poll(&pfd, 1, -1);
 		else if (errno != EINTR)
 			return -errno;

@@ -16,6 +16,9 @@ struct input {
 	uint64_t size;	 /* of the file, if seekable */
 	uint8_t *buf;
 	size_t cap, from, to;
+	bool follow;		 /* the end of a file is not the end: wait for more */
+	void (*idle)(void *arg); /* before waiting */
+	void *idle_arg;
 };
 
 int input__init(struct input *in, int fd);

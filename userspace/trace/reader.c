@@ -54,7 +54,7 @@ struct trace_reader {
 	uint32_t seq;	     /* of the next chunk */
 	bool any_seq;	     /* ... is not known */
 	bool at_end;
-	uint64_t from_ns, to_ns;
+	struct trace_filter filter;
 	uint64_t records;
 	bool complete;
 	struct trace_damage damage;
@@ -165,8 +165,6 @@ static int queue_chunk(struct trace_reader *r, const struct chunk_head *head)
 		return 0;
 	}
 	ring->read_ns = head->last_ns;
-	if (head->last_ns < r->from_ns || head->first_ns > r->to_ns)
-		return 0;
 	w = malloc(sizeof(*w) + head->stored + PAD);
 	if (!w)
 		return -ENOMEM;
@@ -242,6 +240,33 @@ static void check_seq(struct trace_reader *r, const struct chunk_head *head)
 	r->seq = head->seq + 1;
 }
 
+/* Which of its records can pass the filter? */
+static uint64_t wanted_types(const struct trace_reader *r, const struct chunk_head *head)
+{
+	const struct trace_filter *f = &r->filter;
+	uint64_t types = 0;
+
+	if (head->first_ns > f->to_ns)
+		return 0;
+	if (head->last_ns >= f->from_ns)
+		types = f->types;
+	if (head->first_ns < f->from_ns)
+		types |= f->before;
+	return types & head->types;
+}
+
+/* Pass over a chunk of which nothing is wanted. */
+static void skip_chunk(struct trace_reader *r, const struct chunk_head *head)
+{
+	struct ring *ring = r->rings[head->ring];
+
+	if (ring && ring->read_ns < head->last_ns)
+		ring->read_ns = head->last_ns;
+	input__take(&r->in, sizeof(*head));
+	input__skip(&r->in, head->stored);
+	check_seq(r, head);
+}
+
 /* Deal with a chunk whose head was taken and whose payload is available. */
 static int take_chunk(struct trace_reader *r, const struct chunk_head *head)
 {
@@ -277,6 +302,10 @@ static int load(struct trace_reader *r)
 		memcpy(&head, input__at(&r->in), sizeof(head));
 		if (!head_is_sane(&head)) {
 			resync(r);
+			continue;
+		}
+		if (head.kind == CHUNK_RECORDS && !wanted_types(r, &head)) {
+			skip_chunk(r, &head);
 			continue;
 		}
 		if (!input__need(&r->in, sizeof(head) + head.stored)) {
@@ -322,7 +351,8 @@ static int open_rows(struct trace_reader *r, struct ring *ring)
 	if (r->n_spare)
 		ring->rows = r->spare[--r->n_spare];
 	if (r->open_bytes + ring->rows.size < READER_MAX_BYTES)
-		err = decoder__decode(r->decoder, &w->head, w->payload, &ring->rows);
+		err = decoder__decode(r->decoder, &w->head, w->payload, wanted_types(r, &w->head),
+				      &ring->rows);
 	if (err == -EBADMSG)
 		bad_chunk(r, &w->head);
 	else
@@ -371,6 +401,13 @@ static int deliver(struct trace_reader *r, struct trace_event *ev)
 	return 1;
 }
 
+static bool passes(const struct trace_filter *f, const struct rec *rec)
+{
+	uint64_t types = rec->time_ns < f->from_ns ? f->before : f->types;
+
+	return types & type_bit(rec->type) && rec->time_ns <= f->to_ns;
+}
+
 /* The record after the delivered one, if it is in the same chunk and older than all others. */
 static bool next_nearby(struct trace_reader *r)
 {
@@ -381,7 +418,7 @@ static bool next_nearby(struct trace_reader *r)
 	if (at >= ring->rows.bytes)
 		return false;
 	rec = (const struct rec *)(ring->rows.rows + at);
-	if (rec->time_ns >= r->bound_ns || rec->time_ns > r->to_ns)
+	if (rec->time_ns >= r->bound_ns || !passes(&r->filter, rec))
 		return false;
 	ring->at = at;
 	return true;
@@ -414,7 +451,7 @@ static int next_slowly(struct trace_reader *r, struct trace_event *ev)
 				return err;
 		}
 		ring = r->heap[0];
-		if (ring->next_ns > r->to_ns)
+		if (ring->next_ns > r->filter.to_ns)
 			return 0;
 		if (!ring->open) {
 			err = open_rows(r, ring);
@@ -426,7 +463,7 @@ static int next_slowly(struct trace_reader *r, struct trace_event *ev)
 				advance(r);
 			continue;
 		}
-		if (ring->next_ns < r->from_ns) {
+		if (!passes(&r->filter, current(ring))) {
 			advance(r);
 			continue;
 		}
@@ -445,11 +482,6 @@ int trace_reader__next(struct trace_reader *r, struct trace_event *ev)
 	if (ret < 0)
 		log_error("cannot read trace '%s': %s", r->name, log__err(ret));
 	return ret;
-}
-
-bool trace_reader__ready(const struct trace_reader *r)
-{
-	return r->at_end || may_deliver(r);
 }
 
 /* ---- opening ---- */
@@ -525,7 +557,7 @@ static int init(struct trace_reader *r, int fd, const char *name)
 	struct chunk_head end;
 	int err;
 
-	r->to_ns = UINT64_MAX;
+	r->filter = (struct trace_filter){.to_ns = UINT64_MAX, .types = ~0ULL};
 	r->name = strdup(name);
 	r->decoder = decoder__new();
 	if (!r->name || !r->decoder)
@@ -634,8 +666,8 @@ void trace_reader__free(struct trace_reader *r)
 	free(r);
 }
 
-/* Where reading may begin to see all records from @from_ns on; 0 if there is no telling. */
-static uint64_t find_offset(struct trace_reader *r, uint64_t from_ns)
+/* Where in the file the first record may lie that passes; 0 if there is no telling. */
+static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f)
 {
 	struct chunk_head end, head;
 	struct index_entry *index;
@@ -648,24 +680,43 @@ static uint64_t find_offset(struct trace_reader *r, uint64_t from_ns)
 	index = malloc(head.stored + 1);
 	if (index && read_at(r->in.fd, index, head.stored, end.first_ns + sizeof(head)) == 0 &&
 	    head.crc == crc32c(index, head.stored)) {
-		for (i = 0; i < head.count && index[i].last_ns < from_ns; i++)
-			;
+		for (i = 0; i < head.count; i++)
+			if (index[i].types &
+			    (index[i].last_ns < f->from_ns ? f->before : f->types | f->before))
+				break;
 		offset = i < head.count ? index[i].offset : end.first_ns;
 	}
 	free(index);
 	return offset;
 }
 
-int trace_reader__set_time(struct trace_reader *r, uint64_t from_ns, uint64_t to_ns)
+int trace_reader__filter(struct trace_reader *r, const struct trace_filter *filter)
 {
-	uint64_t offset = find_offset(r, from_ns);
+	uint64_t offset;
 
-	r->from_ns = from_ns;
-	r->to_ns = to_ns;
+	r->filter = *filter;
+	if (!filter->to_ns)
+		r->filter.to_ns = UINT64_MAX;
+	if (!filter->types)
+		r->filter.types = ~0ULL;
+	offset = find_offset(r, &r->filter);
 	if (offset <= r->in.offset)
 		return 0;
 	r->any_seq = true;
 	return input__seek(&r->in, offset);
+}
+
+void trace_reader__follow(struct trace_reader *r)
+{
+	r->in.follow = r->in.seekable && !r->complete;
+	if (r->in.follow)
+		r->damage.truncated = false;
+}
+
+void trace_reader__on_idle(struct trace_reader *r, void (*idle)(void *arg), void *arg)
+{
+	r->in.idle = idle;
+	r->in.idle_arg = arg;
 }
 
 void trace_reader__damage(const struct trace_reader *r, struct trace_damage *out)

@@ -93,39 +93,56 @@ const struct record_desc *record__by_name(const char *name)
 	return NULL;
 }
 
+static const char *const hooks[] = {
+#define X(num, NAME, name, what) [num] = #name,
+	REC_HOOKS(X)
+#undef X
+};
+static const char *const lost_whys[] = {
+	[REC_LOST_RING] = "ring",
+	[REC_LOST_STATE] = "state",
+	[REC_LOST_MARK] = "mark",
+	[REC_LOST_WRITE] = "write",
+	[REC_LOST_BAD] = "bad",
+};
+static const char *const hook_states[] = {
+	[REC_HOOK_OFF] = "off",
+	[REC_HOOK_ATTACHED] = "attached",
+	[REC_HOOK_DEGRADED] = "degraded",
+	[REC_HOOK_REFUSED] = "refused",
+};
+static const char *const row_states[] = {
+	[REC_ROW_BEGIN] = "begin",
+	[REC_ROW_END] = "end",
+};
+static const char *const span_kinds[] = {
+	[REC_SPAN_KERNEL] = "kernel", [REC_SPAN_H2D] = "h2d", [REC_SPAN_D2H] = "d2h",
+	[REC_SPAN_D2D] = "d2d",	      [REC_SPAN_P2P] = "p2p", [REC_SPAN_COLLECTIVE] = "collective",
+};
+
+const char *record__value_name(enum record_format format, uint64_t value)
+{
+#define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
+	switch (format) {
+	case REC_FMT_HOOK:
+		LOOK_UP(hooks);
+	case REC_FMT_WHY:
+		LOOK_UP(lost_whys);
+	case REC_FMT_HOOK_STATE:
+		LOOK_UP(hook_states);
+	case REC_FMT_ROW_STATE:
+		LOOK_UP(row_states);
+	case REC_FMT_SPAN_KIND:
+		LOOK_UP(span_kinds);
+	default:
+		return NULL;
+	}
+#undef LOOK_UP
+}
+
 const char *record__hook_name(uint32_t hook)
 {
-	static const char *const names[] = {
-#define X(num, NAME, name, what) [num] = #name,
-		REC_HOOKS(X)
-#undef X
-	};
-
-	return hook < ARRAY_SIZE(names) ? names[hook] : NULL;
-}
-
-const char *record__lost_why(uint32_t why)
-{
-	static const char *const names[] = {
-		[REC_LOST_RING] = "no room in the kernel's ring",
-		[REC_LOST_STATE] = "no memory for the state of a task",
-		[REC_LOST_MARK] = "no room in a program's mark ring",
-		[REC_LOST_WRITE] = "the trace could not be written",
-	};
-
-	return why < ARRAY_SIZE(names) && names[why] ? names[why] : "?";
-}
-
-const char *record__hook_state(uint32_t state)
-{
-	static const char *const names[] = {
-		[REC_HOOK_OFF] = "off",
-		[REC_HOOK_ATTACHED] = "attached",
-		[REC_HOOK_DEGRADED] = "degraded",
-		[REC_HOOK_REFUSED] = "refused",
-	};
-
-	return state < ARRAY_SIZE(names) ? names[state] : "?";
+	return record__value_name(REC_FMT_HOOK, hook);
 }
 
 static uint32_t load_u32(const void *p)

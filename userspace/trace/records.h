@@ -9,23 +9,30 @@
 
 #include "bpf/include/events.h"
 
-enum record_format { /* events.h says what they mean */
-		     REC_FMT_DEC,
-		     REC_FMT_HEX,
-		     REC_FMT_NS,
-		     REC_FMT_TIME,
-		     REC_FMT_BYTES,
-		     REC_FMT_DEV,
-		     REC_FMT_MODE,
-		     REC_FMT_RET,
-		     REC_FMT_NAME,
-		     REC_FMT_TID,
-		     REC_FMT_STATE,
-		     REC_FMT_FLAGS,
-		     REC_FMT_REAL,
-		     REC_FMT_LEN,
-		     REC_FMT_PAD,
-		     REC_FMT_COMM, /* REC_COMM_LEN bytes of text */
+/* How a field is printed: events.h says what they mean. */
+enum record_format {
+	REC_FMT_DEC,
+	REC_FMT_HEX,
+	REC_FMT_NS,
+	REC_FMT_TIME,
+	REC_FMT_BYTES,
+	REC_FMT_DEV,
+	REC_FMT_MODE,
+	REC_FMT_RET,
+	REC_FMT_NAME,
+	REC_FMT_TID,
+	REC_FMT_STATE,
+	REC_FMT_FLAGS,
+	REC_FMT_REAL,
+	REC_FMT_HOOK,
+	REC_FMT_WHY,
+	REC_FMT_HOOK_STATE,
+	REC_FMT_ROW_STATE,
+	REC_FMT_SPAN_KIND,
+	REC_FMT_CHAR,
+	REC_FMT_LEN,
+	REC_FMT_PAD,
+	REC_FMT_COMM, /* REC_COMM_LEN bytes of text */
 };
 
 struct record_field {
@@ -58,9 +65,8 @@ const struct record_desc *record__at(size_t i);
 /* Name of a hook family ("sched"), NULL if unknown. */
 const char *record__hook_name(uint32_t hook);
 
-/* Names of enum rec_lost_why and rec_hook_state; "?" if unknown. */
-const char *record__lost_why(uint32_t why);
-const char *record__hook_state(uint32_t state);
+/* What @value of a field with @format is called ("ring", "attached"); NULL if it has no name. */
+const char *record__value_name(enum record_format format, uint64_t value);
 
 /*
  * The @i-th string of the tail of @rec, not NUL-terminated; *@len is its length. NULL with 0 if

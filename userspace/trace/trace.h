@@ -97,14 +97,33 @@ struct trace_reader *trace_reader__open(const char *path);
 /* The same on an open file, which stays the caller's; @name is for messages. */
 struct trace_reader *trace_reader__open_fd(int fd, const char *name);
 
-/*
- * Deliver only records of [from_ns, to_ns]; to be called before the first record. What lies
- * before is not even read if there is an index: names and tasks that it defined are then unknown.
- */
-int trace_reader__set_time(struct trace_reader *r, uint64_t from_ns, uint64_t to_ns);
+/* Sets of types: a bit for each, the last for all types that have none of their own. */
+#define TRACE_TYPE(type) (1ULL << ((type) < 63 ? (type) : 63))
+/* Types that define what others name: tasks, strings, devices, clocks, facts of the recording. */
+#define TRACE_DEFINITIONS                                                                          \
+	(TRACE_TYPE(REC_META) | TRACE_TYPE(REC_CLOCK) | TRACE_TYPE(REC_HOOK) |                     \
+	 TRACE_TYPE(REC_TASK) | TRACE_TYPE(REC_ROW) | TRACE_TYPE(REC_TASK_FORK) |                  \
+	 TRACE_TYPE(REC_TASK_EXEC) | TRACE_TYPE(REC_TASK_EXIT) | TRACE_TYPE(REC_TASK_COMM) |       \
+	 TRACE_TYPE(REC_NAME) | TRACE_TYPE(REC_ROLE) | TRACE_TYPE(REC_DEVICE))
 
-/* Can trace_reader__next() answer without reading, and perhaps waiting for, more of a pipe? */
-bool trace_reader__ready(const struct trace_reader *r);
+struct trace_filter {
+	uint64_t from_ns; /* deliver what is not older, ... */
+	uint64_t to_ns;	  /* ... and not newer than this; 0: to the end */
+	uint64_t types;	  /* and of these types; 0: all */
+	uint64_t before;  /* of these types also what is older than from_ns */
+};
+
+/*
+ * Deliver only what passes @filter; to be called before the first record. What cannot pass is not
+ * decoded and, where possible, not even read; damage there is not noticed. 0 or -errno.
+ */
+int trace_reader__filter(struct trace_reader *r, const struct trace_filter *filter);
+
+/* At the end of a file that is not complete, wait until the recorder has written more. */
+void trace_reader__follow(struct trace_reader *r);
+
+/* Call @idle before waiting for more, of a file that is followed or a pipe. */
+void trace_reader__on_idle(struct trace_reader *r, void (*idle)(void *arg), void *arg);
 
 /*
  * The next record over all rings in order of time. 1: @ev is set; 0: the end; -errno otherwise
@@ -120,7 +139,7 @@ struct trace_damage {
 	uint64_t bad_chunks;	  /* missing, or with a wrong checksum or contents */
 	uint64_t bad_records;	  /* at least so many were in them */
 	uint64_t skipped_bytes;	  /* that belong to no chunk */
-	uint64_t unknown_records; /* of types newer than this reader */
+	uint64_t unknown_records; /* of types newer than this reader: not delivered */
 };
 void trace_reader__damage(const struct trace_reader *r, struct trace_damage *out);
 
