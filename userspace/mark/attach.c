@@ -60,6 +60,7 @@ __thread struct mark_tls mark_tls __attribute__((tls_model("initial-exec")));
 static struct process *process;
 static struct mark_where where;
 static pthread_key_t thread_key;
+static bool env_read;
 static uint32_t once; /* 1: the key and the fork handler are there */
 
 /* Copies that survive a fork, for on_fork_child() only. */
@@ -332,6 +333,14 @@ static uint64_t first_correlation(void)
 	return ((uint64_t)getpid() & 0x3fffff) << 42 | (uint64_t)(salt & 0x3ff) << 32 | 1;
 }
 
+/* Once; before our constructor too, if another library's constructor marks. */
+static void read_env(void)
+{
+	if (!env_read && mark_where__parse(&where, secure_getenv(MARK_ENV)))
+		mark__set_state(MARK_OFF);
+	env_read = true;
+}
+
 static int attach(struct process *p)
 {
 	uint64_t now = now_ns();
@@ -339,6 +348,7 @@ static int attach(struct process *p)
 
 	if (now < p->retry_ns)
 		return -EAGAIN;
+	read_env();
 	if (!where.address[0] || !make_once()) {
 		mark__set_state(MARK_OFF);
 		return -ENOTCONN;
@@ -522,6 +532,7 @@ bool mark__connect(const char *address)
 		if (!p->nregions || is_closed(p->region[0].shm->ring) ||
 		    mark__state() == MARK_OFF) {
 			where = w;
+			env_read = true;
 			p->nregions = p->free = p->devices_sent = 0;
 			p->retry_ns = 0;
 			mark__set_state(MARK_TRY);
@@ -535,6 +546,5 @@ bool mark__connect(const char *address)
 
 __attribute__((constructor)) static void at_start(void)
 {
-	if (mark_where__parse(&where, secure_getenv(MARK_ENV)))
-		mark__set_state(MARK_OFF);
+	read_env();
 }

@@ -21,7 +21,7 @@
 #define MAX_WINDOW    (256U << 10)
 #define MAX_RUNS      4096U
 #define MAX_TID	      (1U << 22)
-#define MAX_HELD_NS   100000000ULL /* that a record being written may hold up the others */
+#define MAX_HELD_NS   400000000ULL /* that a record being written may hold up the others */
 #define MAX_HELD_FILL 50	   /* nor when a ring is so full, in per cent */
 
 struct sweep {

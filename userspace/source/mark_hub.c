@@ -254,16 +254,24 @@ static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
 	return p;
 }
 
-static int add_region(struct mark_hub *h, struct mark_process *p, struct visitor *v)
+/* Take the visitor's region, with the process that it is if we do not know it. */
+static int take_in(struct mark_hub *h, struct mark_process *p, struct visitor *v)
 {
 	struct mark_map *m;
 
-	if (p->nmaps == MARK_REGIONS_MAX)
+	if (p && p->nmaps == MARK_REGIONS_MAX)
 		return -ENOSPC;
 	m = mark_map__new(v->memfd, v->hello.slots, v->hello.ring_bytes);
 	if (!m)
 		return -errno;
 	v->memfd = -1;
+	if (!p)
+		p = add_process(h, v);
+	if (!p) {
+		mark_map__close(m);
+		mark_map__free(m);
+		return -ENOMEM;
+	}
 	m->process = p;
 	m->next = p->maps;
 	p->maps = m;
@@ -274,8 +282,10 @@ static int add_region(struct mark_hub *h, struct mark_process *p, struct visitor
 /* Let a program that is not taken know it, so that it stops marking. */
 static void turn_away(struct mark_hub *h, struct visitor *v)
 {
-	struct mark_map *m = mark_map__new(v->memfd, v->hello.slots, v->hello.ring_bytes);
+	struct mark_map *m = NULL;
 
+	if (v->memfd >= 0)
+		m = mark_map__new(v->memfd, v->hello.slots, v->hello.ring_bytes);
 	if (m)
 		v->memfd = -1;
 	mark_map__close(m);
@@ -305,9 +315,7 @@ static void admit(struct mark_hub *h, struct visitor *v)
 		turn_away(h, v);
 		return;
 	}
-	if (!p)
-		p = add_process(h, v);
-	if (!p || add_region(h, p, v))
+	if (take_in(h, p, v))
 		turn_away(h, v);
 }
 

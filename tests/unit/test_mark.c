@@ -42,10 +42,12 @@ static int collect(void *arg, const struct rec *rec)
 	unsigned int i;
 
 	g->types[rec->type]++;
+	if (rec->type == REC_LOST) {
+		g->lost += ((const struct rec_lost *)rec)->count;
+		return 0;
+	}
 	g->backwards += rec->time_ns < g->last_ns;
 	g->last_ns = rec->time_ns;
-	if (rec->type == REC_LOST)
-		g->lost += ((const struct rec_lost *)rec)->count;
 	if (rec->type == REC_NAME)
 		snprintf(g->name, sizeof(g->name), "%.*s",
 			 (int)((const struct rec_name *)rec)->name_len,

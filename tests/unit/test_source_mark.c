@@ -125,7 +125,8 @@ Test(mark_source, programs_to_trace, .timeout = 120)
 	lseek(fd, 0, SEEK_SET);
 	check(fd, &sums);
 	cr_assert_eq(sums.lost, 0);
-	cr_assert_eq(ws.clamped, 0, "%lu", ws.clamped);
+	/* but for threads that were off the cpu in the middle of a mark for long */
+	cr_assert_leq(ws.clamped, 10, "%lu", ws.clamped);
 	cr_assert_eq(sums.types[REC_SPAN], CHILDREN * THREADS * MARKS);
 	cr_assert_eq(sums.types[REC_LAUNCH], CHILDREN * THREADS * MARKS);
 	cr_assert_eq(sums.corr_launch, sums.corr_span);

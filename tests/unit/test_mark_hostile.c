@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Programs that do to their recorder what they can: it goes on, and records the others. */
+#include <criterion/criterion.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/lib/log.h"
+#include "userspace/mark/state.h"
+#include "userspace/mark/xpugap_mark.h"
+#include "userspace/source/mark_hub.h"
+#include "userspace/trace/records.h"
+
+#define SLOTS 4
+#define RING  MARK_RING_BYTES_MIN
+
+static uint64_t nsteps, lost_bad;
+
+static int check(void *arg, const struct rec *rec)
+{
+	cr_assert_not_null(record__find(rec->type));
+	cr_assert_eq(record__check(rec), 0);
+	nsteps += rec->type == REC_MARK_STEP;
+	if (rec->type == REC_LOST && ((const struct rec_lost *)rec)->why == REC_LOST_BAD)
+		lost_bad += ((const struct rec_lost *)rec)->count;
+	return 0;
+}
+
+static struct mark_hub *hub(void)
+{
+	struct mark_hub *h = mark_hub__new(&(struct mark_hub_opts){0});
+
+	cr_assert_not_null(h);
+	log__set_level(LOG_ERROR);
+	return h;
+}
+
+static int connect_to(const struct mark_hub *h)
+{
+	const char *address = mark_hub__address(h) + 1;
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	size_t n = strcspn(address, ";");
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	memcpy(sa.sun_path + 1, address, n);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&sa,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)),
+		     0);
+	return fd;
+}
+
+static const struct mark_hello good = {.magic = MARK_MAGIC,
+				       .abi = MARK_ABI,
+				       .slots = SLOTS,
+				       .ring_bytes = RING};
+
+static void say(const struct mark_hub *h, const void *hello, size_t size, const int *fds, int nfds)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(16 * sizeof(int))];
+	} control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	struct iovec iov = {(void *)(uintptr_t)hello, size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	int fd = connect_to(h);
+
+	if (nfds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE((size_t)nfds * sizeof(int));
+		control.head.cmsg_len = CMSG_LEN((size_t)nfds * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, (size_t)nfds * sizeof(int));
+	}
+	cr_assert_eq(sendmsg(fd, &msg, 0), (ssize_t)size);
+	close(fd);
+}
+
+static int region(size_t bytes, unsigned int seals)
+{
+	int fd = memfd_create("hostile", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+
+	cr_assert_eq(ftruncate(fd, (off_t)bytes), 0);
+	cr_assert_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+static size_t right_size(void)
+{
+	return mark_region__bytes(SLOTS, RING);
+}
+
+static unsigned int alive(struct mark_hub *h)
+{
+	struct mark_hub_stats st;
+
+	cr_assert_geq(mark_hub__poll(h, check, NULL), 0);
+	mark_hub__stats(h, &st);
+	return st.alive;
+}
+
+/* The lowest free descriptor: higher than before if some were kept. */
+static int lowest_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+Test(mark_hostile, wrong_hellos)
+{
+	struct mark_hub *h = hub();
+	struct mark_hello hello = good;
+	int fds[16], p[2], lowest;
+
+	cr_assert_eq(pipe2(p, O_CLOEXEC), 0);
+	fds[0] = region(right_size(), MARK_SEALS);
+	for (int i = 1; i < 16; i++)
+		fds[i] = p[0];
+	lowest = lowest_fd();
+	say(h, "x", 1, NULL, 0);
+	say(h, &good, sizeof(good) - 1, fds, 1);
+	say(h, &good, sizeof(good), NULL, 0);
+	say(h, &good, sizeof(good), p, 1);
+	hello.magic ^= 1;
+	say(h, &hello, sizeof(hello), fds, 1);
+	hello = good;
+	hello.abi = 2;
+	say(h, &hello, sizeof(hello), fds, 1);
+	hello = good;
+	hello.slots = 0;
+	say(h, &hello, sizeof(hello), fds, 1);
+	hello.slots = UINT32_MAX;
+	say(h, &hello, sizeof(hello), fds, 1);
+	hello = good;
+	hello.ring_bytes = RING - 8;
+	say(h, &hello, sizeof(hello), fds, 1);
+	hello.ring_bytes = 1ULL << 63;
+	say(h, &hello, sizeof(hello), fds, 1);
+	hello = good;
+	hello.slots = SLOTS + 1;
+	say(h, &hello, sizeof(hello), fds, 1);
+	close(connect_to(h));
+	cr_assert_eq(alive(h), 0);
+	cr_assert_eq(lowest_fd(), lowest);
+	say(h, &good, sizeof(good), fds, 16); /* more descriptors than one: the first counts */
+	cr_assert_eq(alive(h), 1);
+	mark_hub__free(h);
+	cr_assert_leq(lowest_fd(), lowest);
+}
+
+Test(mark_hostile, wrong_memory)
+{
+	struct mark_hub *h = hub();
+	char path[] = "/tmp/xpugap-test-XXXXXX";
+	int fds[5], file;
+
+	fds[0] = region(right_size(), 0);
+	fds[1] = region(right_size(), F_SEAL_SHRINK);
+	fds[2] = region(right_size() - 4096, MARK_SEALS);
+	fds[3] = region(right_size(), MARK_SEALS | F_SEAL_WRITE);
+	fds[4] = memfd_create("huge", MFD_ALLOW_SEALING | MFD_HUGETLB);
+	if (fds[4] >= 0) {
+		cr_assert_eq(ftruncate(fds[4], 2 << 20), 0);
+		fcntl(fds[4], F_ADD_SEALS, MARK_SEALS);
+	}
+	file = mkstemp(path);
+	unlink(path);
+	cr_assert_eq(ftruncate(file, (off_t)right_size()), 0);
+	for (int i = 0; i < 5; i++)
+		if (fds[i] >= 0)
+			say(h, &good, sizeof(good), &fds[i], 1);
+	say(h, &good, sizeof(good), &file, 1);
+	cr_assert_eq(alive(h), 0);
+	mark_hub__free(h);
+}
+
+/* What is sealed cannot be cut afterwards; holes are zeros, which are no records. */
+Test(mark_hostile, cut_and_punch)
+{
+	struct mark_hub *h = hub();
+	int fd = region(right_size(), MARK_SEALS);
+	struct mark_region *r = mmap(NULL, right_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	say(h, &good, sizeof(good), &fd, 1);
+	cr_assert_eq(alive(h), 1);
+	cr_assert_neq(ftruncate(fd, 0), 0);
+	r->used = SLOTS;
+	r->ring[1].head = 4096;
+	cr_assert_eq(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			       (off_t)mark_region__data(SLOTS), SLOTS * RING),
+		     0);
+	cr_assert_eq(alive(h), 1);
+	cr_assert_eq(lost_bad, 1);
+	cr_assert_eq(r->ring[1].closed, 1);
+	cr_assert_eq(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			       (off_t)mark_region__data(SLOTS)),
+		     0);
+	cr_assert_eq(alive(h), 1);
+	mark_hub__free(h);
+}
+
+static int stop_scribbling;
+
+static void *scribble(void *arg)
+{
+	struct mark_region *r = arg;
+	unsigned int seed = 1;
+	uint64_t *words = arg;
+
+	while (!__atomic_load_n(&stop_scribbling, __ATOMIC_RELAXED)) {
+		/* whole steps as a program writes them, then anything anywhere */
+		for (uint64_t i = 0; i < 64; i++) {
+			struct rec_mark_step step = {.hdr = {.type = REC_MARK_STEP,
+							     .size = sizeof(step),
+							     .tid = (uint32_t)rand_r(&seed),
+							     .time_ns = xpugap_now()}};
+			uint32_t ring = (uint32_t)rand_r(&seed) % SLOTS;
+			char *data = (char *)r + mark_region__data(SLOTS) + ring * RING;
+
+			memcpy(data + r->ring[ring].head % RING / 32 * 32, &step, sizeof(step));
+			__atomic_store_n(&r->ring[ring].head, r->ring[ring].head + sizeof(step),
+					 __ATOMIC_RELEASE);
+		}
+		words[(size_t)rand_r(&seed) % (right_size() / 8)] = (uint64_t)rand_r(&seed)
+								    << (rand_r(&seed) % 64);
+		r->used = (uint32_t)rand_r(&seed) % (2 * SLOTS);
+	}
+	return NULL;
+}
+
+/* Anything anywhere while the recorder reads; its own marks arrive all the same. */
+Test(mark_hostile, scribble, .timeout = 60)
+{
+	struct mark_hub *h = hub();
+	struct mark_hub_stats st;
+	int status, fd;
+	pid_t pid = fork();
+	pthread_t th;
+
+	if (!pid) {
+		fd = region(right_size(), MARK_SEALS);
+		for (unsigned int i = 0; i < MARK_REGIONS_MAX + 5; i++)
+			say(h, &good, sizeof(good), &fd, 1);
+		pthread_create(&th, NULL, scribble,
+			       mmap(NULL, right_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+		usleep(700000);
+		_exit(0);
+	}
+	cr_assert(xpugap_connect(mark_hub__address(h)));
+	nsteps = 0;
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		xpugap_counter("mine", 1);
+		cr_assert_geq(mark_hub__poll(h, check, NULL), 0);
+	}
+	cr_assert_eq(status, 0);
+	cr_assert_geq(mark_hub__poll(h, check, NULL), 0);
+	mark_hub__stats(h, &st);
+	cr_assert_gt(st.records, 0);
+	cr_assert_gt(lost_bad, 0);
+	cr_assert_eq(st.alive, 1); /* this process */
+	mark_hub__free(h);
+}
+
+/* A record that is never finished holds up the others for a moment only. */
+Test(mark_hostile, never_finished)
+{
+	struct mark_hub *h = hub();
+	int fd = region(right_size(), MARK_SEALS);
+	struct mark_region *r = mmap(NULL, right_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct mark_hello hello = good;
+
+	hello.image = mark__image(); /* not another program in the same process */
+	r->used = 1;
+	say(h, &hello, sizeof(hello), &fd, 1);
+	cr_assert_eq(alive(h), 1);
+	r->ring[0].head = MARK_WRITING;
+	cr_assert(xpugap_connect(mark_hub__address(h)));
+	xpugap_step(0, 0);
+	mark_hub__poll(h, check, NULL);
+	cr_assert_eq(nsteps, 0);
+	usleep(500000);
+	mark_hub__poll(h, check, NULL);
+	cr_assert_eq(nsteps, 1);
+	mark_hub__free(h);
+}
+
+/* ---- other users ---- */
+
+static int mark_as_nobody(const struct mark_hub *h, int go)
+{
+	char c;
+
+	if (setgid(65534) || setuid(65534))
+		return 77;
+	xpugap_connect(mark_hub__address(h));
+	xpugap_step(0, 0);
+	if (read(go, &c, 1) < 0)
+		return 1;
+	xpugap_step(1, 0);
+	return xpugap_recording() ? 0 : 2;
+}
+
+static int run_as_nobody(struct mark_hub *h, bool as_target)
+{
+	int go[2], status;
+	pid_t pid;
+
+	cr_assert_eq(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		_exit(mark_as_nobody(h, go[0]));
+	}
+	if (as_target)
+		mark_hub__set_target(h, pid);
+	usleep(100000);
+	mark_hub__poll(h, check, NULL);
+	close(go[1]);
+	waitpid(pid, &status, 0);
+	mark_hub__poll(h, check, NULL);
+	return WEXITSTATUS(status);
+}
+
+Test(mark_hostile, other_user)
+{
+	struct mark_hub *h = hub();
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root to become another user");
+	/* told that it is not recorded, so that it stops */
+	cr_assert_eq(run_as_nobody(h, false), 2);
+	cr_assert_eq(nsteps, 0);
+	cr_assert_eq(run_as_nobody(h, true), 0);
+	cr_assert_eq(nsteps, 2);
+	mark_hub__set_target(h, 0);
+	mark_hub__allow(h, 65534);
+	cr_assert_eq(run_as_nobody(h, false), 0);
+	cr_assert_eq(nsteps, 4);
+	mark_hub__free(h);
+}
