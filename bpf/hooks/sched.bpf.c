@@ -21,22 +21,34 @@ const volatile bool report_exits = true;     /* the task hook is there, its ends
 #define TASK_DEAD   0x80
 #define REPORT_IDLE 0x80
 
-#define HARDIRQ_MASK 0x000f0000
-#define NMI_MASK     0x00f00000
-#define SOFTIRQ_BIT  0x00000100 /* serving one, not only holding them off */
+/* bits of the preemption count: hard interrupt, NMI, and serving a soft one (not holding it off) */
+#define IN_INTERRUPT (0x000f0000 | 0x00f00000 | 0x00000100)
 
 /*
- * Whether an interrupt woke the task shows in the preemption count. On x86-64 that is a per-cpu
- * variable, in one of two places, or out of reach where kallsyms does not list data; the program
- * that fits is chosen by the recorder. arm64 keeps it with the task.
+ * Whether an interrupt woke the task shows in the preemption count. arm64 keeps it with the task.
+ * On x86-64 it is a per-cpu variable, in one of two places, or out of reach where kallsyms does
+ * not list variables. An object that so much as names one that is not there needs CAP_SYS_ADMIN
+ * (libbpf then looks for it in modules), so there are three objects: this file, and two that
+ * include it with a name defined.
  */
-#if defined(__TARGET_ARCH_x86)
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
+#if defined(BY_PREEMPT_COUNT)
+extern const int __preempt_count __ksym;
+#elif defined(BY_PCPU_HOT)
+extern const struct pcpu_hot pcpu_hot __ksym;
 #endif
 
-#define IN_INTERRUPT(count)                                                                        \
-	(((count) & (HARDIRQ_MASK | NMI_MASK | SOFTIRQ_BIT)) ? REC_SCHED_IRQ : 0)
+static __always_inline int preempt_count(struct task_struct *waker)
+{
+#if defined(BY_PREEMPT_COUNT)
+	return *(int *)bpf_this_cpu_ptr(&__preempt_count);
+#elif defined(BY_PCPU_HOT)
+	return ((struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+#elif defined(__TARGET_ARCH_arm64)
+	return waker->thread_info.preempt.count;
+#else
+	return 0;
+#endif
+}
 
 /* One bit as sched_switch prints it; a preempted task counts as running. */
 static __always_inline __u32 report_state(struct task_struct *prev, __u32 state, bool preempt)
@@ -149,7 +161,8 @@ static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 	if (!(flags & (REC_SCHED_PREV_TARGET | REC_SCHED_NEXT_TARGET)) || !h)
 		return 0;
 	t = cost__begin(h);
-	if (!waker->pid) /* the idle task wakes nobody by itself */
+	/* the idle task wakes nobody by itself */
+	if (preempt_count(waker) & IN_INTERRUPT || !waker->pid)
 		flags |= REC_SCHED_IRQ;
 	rec = ring__reserve(h, REC_SCHED_WAKING, sizeof(*rec));
 	if (rec) {
@@ -167,39 +180,11 @@ static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 	return 0;
 }
 
-#if defined(__TARGET_ARCH_x86)
-
-SEC("?tp_btf/sched_waking")
-int BPF_PROG(sched_waking_count, struct task_struct *wakee)
-{
-	return waking(wakee, IN_INTERRUPT(*(int *)bpf_this_cpu_ptr(&__preempt_count)));
-}
-
-SEC("?tp_btf/sched_waking")
-int BPF_PROG(sched_waking_hot, struct task_struct *wakee)
-{
-	struct pcpu_hot *hot = bpf_this_cpu_ptr(&pcpu_hot);
-
-	return waking(wakee, IN_INTERRUPT(hot->preempt_count));
-}
-
-SEC("?tp_btf/sched_waking")
+SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *wakee)
 {
 	return waking(wakee, 0);
 }
-
-#else
-
-SEC("?tp_btf/sched_waking")
-int BPF_PROG(sched_waking, struct task_struct *wakee)
-{
-	struct task_struct *waker = bpf_get_current_task_btf();
-
-	return waking(wakee, IN_INTERRUPT(waker->thread_info.preempt.count));
-}
-
-#endif
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(sched_wakeup_new, struct task_struct *wakee)

@@ -11,23 +11,34 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* this kernel has bpf_rdonly_cast(): since 6.2 */
-const volatile bool has_cast = false;
-
 /* the sched hook is there and moves a call from the cpu to its task when that is switched out */
 const volatile bool keep_on_cpu = false;
 
-/* the recorder counts up when it adds targets */
-__u64 generation = 1;
+/* The inode behind slot @fd of the descriptor table. */
+#if defined(BY_READING)
 
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+static __always_inline void identify_slot(struct call *call, struct file **slot)
+{
+	struct file *file = NULL;
+	struct inode *inode;
+
+	bpf_probe_read_kernel(&file, sizeof(file), slot);
+	inode = BPF_CORE_READ(file, f_inode);
+	call->mode = BPF_CORE_READ(inode, i_mode);
+	call->rdev = BPF_CORE_READ(inode, i_rdev);
+	call->inode = BPF_CORE_READ(inode, i_ino);
+}
+
+#else
+
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 
 /*
- * The inode behind slot @fd of the descriptor table. A slot is a pointer to a pointer, which the
- * verifier does not follow; seen as the vm_file member of a vm_area_struct that would lie around
- * it, it is a pointer to a struct file, and everything behind it is read without a helper call.
+ * A slot is a pointer to a pointer, which the verifier does not follow; seen as the vm_file
+ * member of a vm_area_struct that would lie around it, it is a pointer to a struct file, and
+ * everything behind it is read without a helper call.
  */
-static __always_inline void identify_cast(struct call *call, struct file **slot)
+static __always_inline void identify_slot(struct call *call, struct file **slot)
 {
 	void *around = (void *)slot - bpf_core_field_offset(struct vm_area_struct, vm_file);
 	struct vm_area_struct *vma;
@@ -40,32 +51,19 @@ static __always_inline void identify_cast(struct call *call, struct file **slot)
 	call->inode = inode->i_ino;
 }
 
-static __always_inline void identify_read(struct call *call, struct file **slot)
-{
-	struct file *file = NULL;
-	struct inode *inode;
-
-	bpf_probe_read_kernel(&file, sizeof(file), slot);
-	inode = BPF_CORE_READ(file, f_inode);
-	call->mode = BPF_CORE_READ(inode, i_mode);
-	call->rdev = BPF_CORE_READ(inode, i_rdev);
-	call->inode = BPF_CORE_READ(inode, i_ino);
-}
+#endif
 
 static __always_inline void identify(struct call *call, struct task_struct *task, __u32 fd)
 {
 	struct fdtable *fdt = task->files->fdt;
 
-	if (fd >= fdt->max_fds) {
+	if (fd < fdt->max_fds) {
+		identify_slot(call, fdt->fd + fd);
+	} else {
 		call->mode = 0;
 		call->rdev = 0;
 		call->inode = 0;
-		return;
 	}
-	if (has_cast)
-		identify_cast(call, fdt->fd + fd);
-	else
-		identify_read(call, fdt->fd + fd);
 }
 
 /* Is system call @nr an ioctl of @task? The numbers of 32-bit calls mean others in 64-bit ones. */
@@ -79,8 +77,8 @@ static __always_inline bool is_ioctl(struct task_struct *task, int nr, bool *com
 static __always_inline bool is_target(struct cpu_state *c, struct task_struct *task)
 {
 	if (c->task_pid != task->pid || c->task_start != task->start_time ||
-	    c->generation != generation) {
-		c->generation = generation;
+	    c->generation != c->targets) {
+		c->generation = c->targets;
 		c->task_pid = task->pid;
 		c->task_start = task->start_time;
 		c->is_target = filter__find(task) != NULL;

@@ -51,13 +51,14 @@ struct call {
 };
 
 /*
- * struct cpu_state - what hooks keep for a cpu, written on that cpu only
+ * struct cpu_state - what hooks keep for a cpu; all but @targets is written on that cpu only
  * @call: of the task that is on the cpu. Task storage would be its natural place, but to look that
  *	  up twice costs a fifth of what a traced ioctl costs; so a call lives here until its task
  *	  leaves the cpu, and the sched hook then moves it to the task
  * @task_start, @task_pid: the task that the two below are about, and perhaps @call
  * @is_target: what task storage said of it
- * @generation: when: targets may have been added since
+ * @generation: of the targets then
+ * @targets: generation of the targets now; the recorder counts it up when it adds some
  */
 struct cpu_state {
 	struct call call;
@@ -65,6 +66,7 @@ struct cpu_state {
 	__u32 task_pid;
 	__u32 is_target;
 	__u64 generation;
+	__u64 targets;
 	struct hook_counts hook[HOOK_SEATS];
 };
 

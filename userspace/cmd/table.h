@@ -5,6 +5,7 @@
 
 #define CMD_TABLE(X)                                                                               \
 	X(record, "the kernel's view of a program that runs")                                      \
+	X(doctor, "what can be seen here, and what to do about the rest")                          \
 	X(help, "about the commands themselves")
 
 #endif

@@ -14,7 +14,10 @@
 
 #include "bpf/hooks/maps.skel.h"
 #include "bpf/hooks/sched.skel.h"
+#include "bpf/hooks/sched_count.skel.h"
+#include "bpf/hooks/sched_hot.skel.h"
 #include "bpf/hooks/syscall.skel.h"
+#include "bpf/hooks/syscall_read.skel.h"
 #include "bpf/hooks/task.skel.h"
 #include "userspace/lib/log.h"
 #include "userspace/source/kernel.h"
@@ -86,6 +89,14 @@ static void explain(struct hooks *h, struct family *f, const char *what, int err
 
 /* ---- the objects: one function opens each and sets its switches ---- */
 
+/* Take over what NAME_bpf__open() returned; the families' skeletons differ in type only. */
+#define ADOPT(family, s)                                                                           \
+	do {                                                                                       \
+		(family)->skel = (s);                                                              \
+		(family)->skeleton = (s)->skeleton;                                                \
+		(family)->obj = (s)->obj;                                                          \
+	} while (0)
+
 static int open_task(struct hooks *h, struct family *f)
 {
 	struct task_bpf *s = task_bpf__open();
@@ -93,49 +104,48 @@ static int open_task(struct hooks *h, struct family *f)
 	if (!s)
 		return -errno;
 	s->rodata->exit_by_sched = h->family[REC_HOOK_SCHED].obj != NULL;
-	*f = (struct family){.report = f->report,
-			     .skel = s,
-			     .skeleton = s->skeleton,
-			     .obj = s->obj};
+	ADOPT(f, s);
 	return 0;
 }
+
+#define OPEN_SCHED(h, f, name)                                                                     \
+	do {                                                                                       \
+		struct name##_bpf *s = name##_bpf__open();                                         \
+                                                                                                   \
+		if (!s)                                                                            \
+			return -errno;                                                             \
+		s->rodata->switch_has_state = (h)->facts.switch_has_state;                         \
+		s->rodata->report_exits = probe__wants((h)->opts.probes, REC_HOOK_TASK);           \
+		ADOPT(f, s);                                                                       \
+	} while (0)
 
 static int open_sched(struct hooks *h, struct family *f)
 {
-	struct sched_bpf *s = sched_bpf__open();
-	struct bpf_program *waking;
-
-	if (!s)
-		return -errno;
-	s->rodata->switch_has_state = h->facts.switch_has_state;
-	s->rodata->report_exits = probe__wants(h->opts.probes, REC_HOOK_TASK);
-	waking = s->progs.sched_waking;
-#if defined(__x86_64__)
 	if (h->facts.sym_preempt_count)
-		waking = s->progs.sched_waking_count;
+		OPEN_SCHED(h, f, sched_count);
 	else if (h->facts.sym_pcpu_hot)
-		waking = s->progs.sched_waking_hot;
-#endif
-	bpf_program__set_autoload(waking, true);
-	*f = (struct family){.report = f->report,
-			     .skel = s,
-			     .skeleton = s->skeleton,
-			     .obj = s->obj};
+		OPEN_SCHED(h, f, sched_hot);
+	else
+		OPEN_SCHED(h, f, sched);
 	return 0;
 }
 
+#define OPEN_SYSCALL(h, f, name)                                                                   \
+	do {                                                                                       \
+		struct name##_bpf *s = name##_bpf__open();                                         \
+                                                                                                   \
+		if (!s)                                                                            \
+			return -errno;                                                             \
+		s->rodata->keep_on_cpu = (h)->family[REC_HOOK_SCHED].obj != NULL;                  \
+		ADOPT(f, s);                                                                       \
+	} while (0)
+
 static int open_syscall(struct hooks *h, struct family *f)
 {
-	struct syscall_bpf *s = syscall_bpf__open();
-
-	if (!s)
-		return -errno;
-	s->rodata->has_cast = h->facts.rdonly_cast;
-	s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;
-	*f = (struct family){.report = f->report,
-			     .skel = s,
-			     .skeleton = s->skeleton,
-			     .obj = s->obj};
+	if (h->facts.rdonly_cast)
+		OPEN_SYSCALL(h, f, syscall);
+	else
+		OPEN_SYSCALL(h, f, syscall_read);
 	return 0;
 }
 
@@ -270,7 +280,8 @@ static int map_cpus(struct hooks *h)
 	void *p;
 
 	h->cpus_bytes = (h->ncpus * sizeof(struct cpu_state) + page - 1) & ~(page - 1);
-	p = mmap(NULL, h->cpus_bytes, PROT_READ, MAP_SHARED, bpf_map__fd(h->maps->maps.cpus), 0);
+	p = mmap(NULL, h->cpus_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		 bpf_map__fd(h->maps->maps.cpus), 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	h->cpus = p;
@@ -460,10 +471,10 @@ static int walk_tasks(struct family *f)
 /* The cpus' memory of who is a target is no longer right. */
 static void forget_targets(struct hooks *h)
 {
-	struct syscall_bpf *s = h->family[REC_HOOK_SYSCALL].skel;
+	unsigned int cpu;
 
-	if (s)
-		__atomic_fetch_add(&s->data->generation, 1, __ATOMIC_RELEASE);
+	for (cpu = 0; cpu < h->ncpus; cpu++)
+		__atomic_fetch_add(&h->cpus[cpu].targets, 1, __ATOMIC_RELEASE);
 }
 
 static int walk_tree(struct hooks *h)

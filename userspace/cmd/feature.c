@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/cmd/feature.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userspace/lib/column.h"
+#include "userspace/lib/log.h"
+
+#define CGROUP2_MAGIC 0x63677270
+
+static void set(struct feature_result *r, enum feature_state state, const char *remedy,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void set(struct feature_result *r, enum feature_state state, const char *remedy,
+		const char *fmt, ...)
+{
+	va_list args;
+
+	r->state = state;
+	snprintf(r->remedy, sizeof(r->remedy), "%s", remedy);
+	va_start(args, fmt);
+	vsnprintf(r->found, sizeof(r->found), fmt, args);
+	va_end(args);
+}
+
+/* The first line of a file of the kernel's; false: it cannot be read. */
+static bool read_line(const char *path, char *line, int size)
+{
+	FILE *f = fopen(path, "re");
+	bool ok;
+
+	if (!f)
+		return false;
+	ok = fgets(line, size, f) != NULL;
+	fclose(f);
+	if (ok)
+		line[strcspn(line, "\n")] = '\0';
+	return ok;
+}
+
+static void probe_kernel(const struct kernel_facts *k, struct feature_result *r)
+{
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		set(r, FEATURE_MISSING, "", "%s", log__err(errno));
+	else
+		set(r, FEATURE_OK, "", "%s %s", u.release, u.machine);
+}
+
+static void probe_btf(const struct kernel_facts *k, struct feature_result *r)
+{
+	struct stat st;
+	char size[32];
+
+	if (!k->btf)
+		set(r, FEATURE_MISSING, "use a kernel built with CONFIG_DEBUG_INFO_BTF", "none");
+	else if (stat("/sys/kernel/btf/vmlinux", &st) == 0)
+		set(r, FEATURE_OK, "", "/sys/kernel/btf/vmlinux, %s",
+		    format__bytes(size, sizeof(size), st.st_size));
+	else
+		set(r, FEATURE_OK, "", "found");
+}
+
+static void probe_jit(const struct kernel_facts *k, struct feature_result *r)
+{
+	char line[32];
+
+	if (!read_line("/proc/sys/net/core/bpf_jit_enable", line, sizeof(line)))
+		set(r, FEATURE_OK, "", "its setting cannot be read here");
+	else if (line[0] == '0')
+		set(r, FEATURE_LIMITED, "sysctl net.core.bpf_jit_enable=1", "off");
+	else
+		set(r, FEATURE_OK, "", "on");
+}
+
+static void probe_capabilities(const struct kernel_facts *k, struct feature_result *r)
+{
+	char text[96];
+
+	if (k->cap_sys_admin) {
+		set(r, FEATURE_OK, "", "CAP_SYS_ADMIN (user %u)", geteuid());
+		return;
+	}
+	snprintf(text, sizeof(text), "%s%s%s", k->cap_bpf ? "CAP_BPF " : "",
+		 k->cap_perfmon ? "CAP_PERFMON " : "", k->cap_sys_nice ? "CAP_SYS_NICE " : "");
+	if (k->cap_bpf && k->cap_perfmon)
+		set(r, FEATURE_OK, "", "%s(user %u)", text, geteuid());
+	else
+		set(r, FEATURE_MISSING,
+		    "run it by sudo, or: setcap cap_bpf,cap_perfmon,cap_sys_nice+ep xpugap",
+		    "%s(user %u)", *text ? text : "none ", geteuid());
+}
+
+static void probe_unprivileged_bpf(const struct kernel_facts *k, struct feature_result *r)
+{
+	char line[32];
+
+	if (!read_line("/proc/sys/kernel/unprivileged_bpf_disabled", line, sizeof(line)))
+		set(r, FEATURE_MISSING, "use a kernel built with CONFIG_BPF_SYSCALL",
+		    "this kernel has no BPF, or /proc is not mounted");
+	else
+		set(r, FEATURE_OK, "", "%s%s", line,
+		    line[0] == '0' ? "" : " (as it should be: hooks need rights anyway)");
+}
+
+static void probe_perf_event_paranoid(const struct kernel_facts *k, struct feature_result *r)
+{
+	char line[32];
+	int level;
+
+	if (!read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line))) {
+		set(r, FEATURE_MISSING, "use a kernel built with CONFIG_PERF_EVENTS",
+		    "no performance events");
+		return;
+	}
+	level = atoi(line);
+	if (level > 2 && !k->cap_perfmon)
+		set(r, FEATURE_LIMITED, "sysctl kernel.perf_event_paranoid=2, or CAP_PERFMON", "%d",
+		    level);
+	else
+		set(r, FEATURE_OK, "", "%d%s", level, k->cap_perfmon ? " (CAP_PERFMON)" : "");
+}
+
+static void probe_lockdown(const struct kernel_facts *k, struct feature_result *r)
+{
+	char line[128], *mode;
+
+	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
+		set(r, FEATURE_OK, "", "none");
+		return;
+	}
+	mode = strchr(line, '[');
+	if (mode) {
+		mode++;
+		mode[strcspn(mode, "]")] = '\0';
+	}
+	if (mode && strcmp(mode, "confidentiality") == 0)
+		set(r, FEATURE_MISSING, "boot with lockdown=integrity, or without secure boot",
+		    "confidentiality");
+	else
+		set(r, FEATURE_OK, "", "%s", mode ? mode : line);
+}
+
+static void probe_memlock(const struct kernel_facts *k, struct feature_result *r)
+{
+	struct rlimit l;
+	char size[32];
+
+	if (getrlimit(RLIMIT_MEMLOCK, &l) < 0)
+		set(r, FEATURE_LIMITED, "", "%s", log__err(errno));
+	else if (l.rlim_cur == RLIM_INFINITY)
+		set(r, FEATURE_OK, "", "unlimited");
+	else
+		set(r, FEATURE_OK, "", "%s", format__bytes(size, sizeof(size), l.rlim_cur));
+}
+
+static void probe_tracefs(const struct kernel_facts *k, struct feature_result *r)
+{
+	if (*k->tracefs)
+		set(r, FEATURE_OK, "", "%s", k->tracefs);
+	else if (access("/sys/kernel/tracing", F_OK) < 0)
+		set(r, FEATURE_LIMITED, "use a kernel built with CONFIG_TRACING", "none");
+	else
+		set(r, FEATURE_LIMITED,
+		    geteuid() ? "as root: mount -t tracefs -o gid=GROUP,mode=750 tracefs "
+				"/sys/kernel/tracing"
+			      : "mount -t tracefs tracefs /sys/kernel/tracing",
+		    "not mounted, or not readable");
+}
+
+static void probe_bpf_stats(const struct kernel_facts *k, struct feature_result *r)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	if (fd >= 0) {
+		close(fd);
+		set(r, FEATURE_OK, "", "can be switched on (they are off: they cost)");
+	} else {
+		set(r, FEATURE_LIMITED,
+		    "needs CAP_SYS_ADMIN; the hooks' own measurement does without", "%s",
+		    log__err(errno));
+	}
+}
+
+static void probe_kallsyms(const struct kernel_facts *k, struct feature_result *r)
+{
+#if defined(__x86_64__)
+	if (k->sym_preempt_count || k->sym_pcpu_hot)
+		set(r, FEATURE_OK, "", "%s", k->sym_pcpu_hot ? "pcpu_hot" : "__preempt_count");
+	else
+		set(r, FEATURE_LIMITED, "use a kernel built with CONFIG_KALLSYMS_ALL",
+		    "not listed: a task that an interrupt woke seems woken by who was running");
+#else
+	set(r, FEATURE_OK, "", "not needed on this architecture");
+#endif
+}
+
+static void probe_clock(const struct kernel_facts *k, struct feature_result *r)
+{
+	struct timespec a, b, t;
+	char line[64];
+	double ns;
+	int i;
+
+	if (!read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", line,
+		       sizeof(line)))
+		snprintf(line, sizeof(line), "unknown source");
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (i = 0; i < 1000; i++)
+		clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	ns = ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / 1001;
+	if (ns > 200)
+		set(r, FEATURE_LIMITED,
+		    "a slow clock makes every hook dear: see "
+		    "/sys/devices/system/clocksource/clocksource0/available_clocksource",
+		    "%s, %.0f ns a reading", line, ns);
+	else
+		set(r, FEATURE_OK, "", "%s, %.0f ns a reading", line, ns);
+}
+
+static void probe_cgroup(const struct kernel_facts *k, struct feature_result *r)
+{
+	struct statfs fs;
+
+	if (statfs("/sys/fs/cgroup", &fs) < 0)
+		set(r, FEATURE_LIMITED, "", "not mounted");
+	else if (fs.f_type == CGROUP2_MAGIC)
+		set(r, FEATURE_OK, "", "v2");
+	else if (statfs("/sys/fs/cgroup/unified", &fs) == 0 && fs.f_type == CGROUP2_MAGIC)
+		set(r, FEATURE_OK, "", "hybrid: v1 with v2 in /sys/fs/cgroup/unified");
+	else
+		set(r, FEATURE_LIMITED, "records hold the id of the v2 hierarchy only", "v1");
+}
+
+static void probe_cpus(const struct kernel_facts *k, struct feature_result *r)
+{
+	set(r, FEATURE_OK, "", "%u online, numbers below %u", k->cpus_online, k->cpus_possible);
+}
+
+static void probe_perf(const struct kernel_facts *k, struct feature_result *r)
+{
+	const char *dirs = getenv("PATH"), *end;
+	char path[4096];
+
+	for (; dirs && *dirs; dirs = *end ? end + 1 : NULL) {
+		end = strchrnul(dirs, ':');
+		snprintf(path, sizeof(path), "%.*s/perf", (int)(end - dirs), dirs);
+		if (access(path, X_OK) == 0) {
+			set(r, FEATURE_OK, "", "%.100s", path);
+			return;
+		}
+	}
+	set(r, FEATURE_LIMITED, "install it (Debian: linux-perf) to run 'make bench'",
+	    "not in PATH");
+}
+
+const struct feature features[] = {
+#define X(name, what, why) {#name, what, why, probe_##name},
+	FEATURE_TABLE(X)
+#undef X
+		{0},
+};
