@@ -46,7 +46,16 @@ $(MICROS): $(O)/%: $(O)/obj/%.o $(O)/libxpugap.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
--include $(UNIT_OBJS:.o=.d) $(PROGS:=.d) $(MICROS:$(O)/%=$(O)/obj/%.d)
+# the program with workloads that misbehave in place of the real ones
+FAKES := $(O)/tests/fakes/xpugap
+
+$(FAKES): $(O)/obj/tests/fakes/workloads.o $(O)/obj/userspace/main.o $(O)/libxpugap.a
+	$(say) LD $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+-include $(UNIT_OBJS:.o=.d) $(PROGS:=.d) $(MICROS:$(O)/%=$(O)/obj/%.d) \
+	$(O)/obj/tests/fakes/workloads.d
 
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
@@ -61,6 +70,7 @@ LINTS := $(CLANG_FORMAT) $(CLANG_TIDY) $(CPPCHECK) $(SHELLCHECK) $(MANDOC)
 
 ROOMS := $(wildcard bpf userspace workloads analysis tests)
 LINT_C := $(sort $(CORE_SRCS) userspace/main.c $(UNIT_SRCS) $(PROG_SRCS) $(MICRO_SRCS) \
+	    $(wildcard tests/fakes/*.c) \
 	    $(wildcard tests/fuzz/*.c))
 LINT_SHELL = $(shell grep -rlE '^\#!/(usr/)?bin/(env )?(ba)?sh' scripts tests .ci)
 
@@ -105,11 +115,11 @@ CHECKS += $(foreach f,$(FUZZ_NAMES),--command \
 	    'fuzz/$f=$(call missing,$(CLANG)); $(SUBMAKE) fuzz-seeds-$f')
 
 .PHONY: check check-unit check-e2e check-static
-check: all $(O)/tests/unit $(PROGS)
+check: all $(O)/tests/unit $(PROGS) $(FAKES)
 	$(Q)$(RUN) $(if $(SAN),,$(CHECKS)) --unit $(O)/tests/unit $(E2E)
 check-unit: $(O)/tests/unit
 	$(Q)$(RUN) --unit $(O)/tests/unit
-check-e2e: all $(PROGS)
+check-e2e: all $(PROGS) $(FAKES)
 	$(Q)$(RUN) $(E2E)
 check-static: all
 	$(Q)$(RUN) $(CHECKS)

@@ -4,8 +4,10 @@
 #define XPUGAP_CMD_TABLE_H
 
 #define CMD_TABLE(X)                                                                               \
+	X(run, "workloads, measured and recorded")                                                 \
 	X(record, "the kernel's view of a program that runs")                                      \
 	X(doctor, "what can be seen here, and what to do about the rest")                          \
+	X(workload, "what run starts for each row")                                                \
 	X(help, "about the commands themselves")
 
 #endif

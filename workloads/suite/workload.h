@@ -76,6 +76,13 @@ extern const struct workload *const workloads[];
 /* NULL if unknown, after printing so with the nearest known name. */
 const struct workload *workload__find(const char *name);
 
+/*
+ * The workloads that @n words name: each a workload, a group or "all"; in the order of the words,
+ * none twice. @out has room for all there are. Returns how many, or -EINVAL, printed as above.
+ */
+int workload__select(char *const *words, int n, const struct workload **out);
+size_t workload__count(void);
+
 /* "tiny", "small", "full", NULL-terminated: choices of an option row. */
 extern const char *const workload_sizes[];
 

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* One process of a row: what it says goes to its .data file, when its time is over it ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userspace/cmd/run.h"
+#include "userspace/lib/column.h"
+#include "userspace/lib/log.h"
+#include "userspace/source/launch.h"
+#include "workloads/suite/datafile.h"
+#include "workloads/suite/harness.h"
+#include "workloads/suite/lines.h"
+#include "workloads/suite/options.h"
+#include "workloads/suite/voir.h"
+
+#define SECOND	   1000000000ULL
+#define LAST_WORDS 6 /* lines of standard error that are shown of a failed process */
+#define ARGS_MAX   128
+
+enum stream_kind {
+	STREAM_STDOUT,
+	STREAM_STDERR,
+	STREAM_DATA,
+	STREAMS,
+};
+
+static const char *const stream_names[] = {"stdout", "stderr", "data"};
+
+struct stream {
+	struct child *child;
+	enum stream_kind kind;
+	int fd; /* our end; -1: it has ended */
+	struct lines lines;
+};
+
+struct child {
+	struct run *run;
+	struct child_job job;
+	char tag[160];
+	char *args[ARGS_MAX]; /* of the command, owned */
+	size_t nargs;
+	struct launch *launch;
+	pid_t pid;
+	int pidfd;
+	struct stream streams[STREAMS];
+	struct datafile *data;
+
+	uint64_t begin_ns;
+	uint64_t last_ns; /* when the last observation came */
+	uint64_t step_ns; /* the longest time between two */
+	uint64_t kill_ns; /* SIGKILL is due; 0: not asked to end */
+	bool late;	  /* its time was over */
+	bool ended;
+	int status; /* as waitpid() gives it */
+
+	/* what it has said */
+	uint64_t observations, done, wanted;
+	double rate, loss;
+	bool has_loss, nan;
+	char units[24];
+	char activity[160]; /* before the first step */
+	char *words[LAST_WORDS];
+	size_t nwords;
+};
+
+/* ---- what it says ---- */
+
+static void keep_words(struct child *c, const char *line, size_t n)
+{
+	char **slot = &c->words[c->nwords++ % LAST_WORDS];
+
+	while (n && line[n - 1] == '\n')
+		n--;
+	free(*slot);
+	*slot = strndup(line, n < 400 ? n : 400);
+}
+
+static void take_payload(struct child *c, const struct voir_record *r)
+{
+	uint64_t now = run__now();
+
+	if (r->has_rate) {
+		if (c->observations && now - c->last_ns > c->step_ns)
+			c->step_ns = now - c->last_ns;
+		c->last_ns = now;
+		c->observations++;
+		c->rate = r->rate;
+		memcpy(c->units, r->units, sizeof(c->units));
+	}
+	if (r->has_loss) {
+		c->has_loss = true;
+		c->loss = r->loss;
+		c->nan = c->nan || isnan(r->loss);
+	}
+	if (r->has_progress) {
+		c->done = r->done;
+		c->wanted = r->wanted;
+	}
+}
+
+/* Events of ours that are not for the file; true if it was one. */
+static bool take_event(struct child *c, const struct voir_record *r)
+{
+	const char *text = json_string_value(json_object_get(r->data, "text"));
+	const char *spec = json_string_value(json_object_get(r->data, "spec"));
+
+	if (strcmp(r->event, "status") == 0 && text) {
+		snprintf(c->activity, sizeof(c->activity), "%s", text);
+		return true;
+	}
+	if (strcmp(r->event, "device") == 0 && spec) {
+		if (!json_object_get(c->run->devices, spec)) {
+			json_object_set(c->run->devices, spec, r->data);
+			run_dir__write_machine(c->run);
+		}
+		return true;
+	}
+	return false;
+}
+
+static void take_line(void *arg, const char *line, size_t n)
+{
+	struct stream *s = arg;
+	struct child *c = s->child;
+	struct voir_record r;
+
+	if (s->kind == STREAM_STDERR)
+		keep_words(c, line, n);
+	if (s->kind != STREAM_DATA) {
+		datafile__line(c->data, stream_names[s->kind], line, n);
+		return;
+	}
+	voir__parse(line, n, &r);
+	if (r.kind == VOIR_DATA)
+		take_payload(c, &r);
+	if (r.kind != VOIR_EVENT || !take_event(c, &r))
+		datafile__record(c->data, &r, line, n);
+	voir__clear(&r);
+}
+
+static void end_stream(struct stream *s)
+{
+	lines__end(&s->lines, take_line, s);
+	lines__free(&s->lines);
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* All that is there; a program that never stops talking does not keep us from the rest. */
+static void read_stream(struct stream *s)
+{
+	static char buf[1 << 16];
+	int turns = 16;
+	ssize_t n = 1;
+
+	while (s->fd >= 0 && turns-- > 0) {
+		n = read(s->fd, buf, sizeof(buf));
+		if (n > 0 && lines__feed(&s->lines, buf, (size_t)n, take_line, s))
+			log_warning("%s: out of memory: a line is kept in parts", s->child->tag);
+		if (n == 0)
+			end_stream(s);
+		if (n < 0 && errno != EINTR)
+			break;
+	}
+}
+
+/* ---- start ---- */
+
+static int add_arg(struct child *c, char *arg)
+{
+	if (!arg || c->nargs + 1 >= ARGS_MAX) {
+		free(arg);
+		return arg ? -E2BIG : -ENOMEM;
+	}
+	c->args[c->nargs++] = arg;
+	return 0;
+}
+
+static int __attribute__((format(printf, 2, 3))) add_fmt(struct child *c, const char *fmt, ...)
+{
+	char *arg = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&arg, fmt, ap);
+	va_end(ap);
+	return add_arg(c, n < 0 ? NULL : arg);
+}
+
+static int build_command(struct child *c)
+{
+	const struct run_opts *o = c->run->o;
+	const struct workload *w = c->job.row->workload;
+	size_t i;
+	char *arg;
+	int err;
+
+	err = add_fmt(c, "%s", c->run->exe) ?: add_fmt(c, "workload") ?: add_fmt(c, "%s", w->name);
+	err = err ?: add_fmt(c, "--device=%s", c->job.device);
+	err = err ?: add_fmt(c, "--size=%s", workload_sizes[o->size]);
+	err = err ?: add_fmt(c, "--stop=%" PRIu64, o->stop ? o->stop : w->stop[o->size]);
+	err = err ?: add_fmt(c, "--seed=%" PRIu64, o->seed + c->job.repeat);
+	err = err ?: add_fmt(c, "--max-duration=%" PRIu64 "ns", o->max_ns);
+	err = err ?: add_fmt(c, "--data-dir=%s", c->run->data_dir);
+	if (!err && o->verify)
+		err = add_fmt(c, "--verify");
+	for (i = 0; i < o->others.n && !err; i++) {
+		arg = workload__argument(w, o->others.items[i]);
+		err = arg ? add_arg(c, arg) : 0;
+	}
+	return err;
+}
+
+static json_t *command_json(const struct child *c)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < c->nargs; i++)
+		json_array_append_new(array, json_string(c->args[i]));
+	return array;
+}
+
+static double unix_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int open_data(struct child *c)
+{
+	const struct child_job *job = &c->job;
+	const char *tag[3] = {job->row->workload->name};
+	char device[16], repeat[24], path[4096];
+	size_t n = 2;
+
+	snprintf(device, sizeof(device), "D%u", job->index);
+	tag[1] = device;
+	if (c->run->o->repeat > 1) {
+		snprintf(repeat, sizeof(repeat), "R%" PRIu64, job->repeat);
+		tag[n++] = repeat;
+	}
+	snprintf(c->tag, sizeof(c->tag), "%s.%s%s%s", tag[0], device, n > 2 ? "." : "",
+		 n > 2 ? repeat : "");
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s.data", c->run->dir, c->tag) >= sizeof(path))
+		return -ENAMETOOLONG;
+	c->data = datafile__new(path);
+	if (!c->data)
+		return -errno;
+	datafile__event(c->data, "config", run_dir__config(c->run, job, tag, n), NULL);
+	datafile__event(c->data, "meta", run_dir__meta(), NULL);
+	datafile__event(c->data, "start",
+			json_pack("{s:o, s:f}", "command", command_json(c), "time", unix_time()),
+			NULL);
+	return datafile__flush(c->data);
+}
+
+static int open_pipes(struct child *c, int theirs[STREAMS])
+{
+	int fds[2], i;
+
+	for (i = 0; i < STREAMS; i++) {
+		if (pipe2(fds, O_CLOEXEC) < 0)
+			return -errno;
+		c->streams[i].fd = fds[0];
+		theirs[i] = fds[1];
+		if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
+			return -errno;
+	}
+	/* the number stands in DATA_FD: it stays open in the program, and in that one only */
+	return fcntl(theirs[STREAM_DATA], F_SETFD, 0) < 0 ? -errno : 0;
+}
+
+/* DATA_FD and what the recorder wants; NULL: no memory. */
+static const char **build_env(const struct child *c, const char *data_fd)
+{
+	const char *const *more = c->run->recorder ? recorder__env(c->run->recorder) : NULL;
+	const char **env;
+	size_t n = 0, i;
+
+	while (more && more[n])
+		n++;
+	env = calloc(n + 2, sizeof(*env));
+	if (!env)
+		return NULL;
+	env[0] = data_fd;
+	for (i = 0; i < n; i++)
+		env[i + 1] = more[i];
+	return env;
+}
+
+static int fork_child(struct child *c, const int theirs[STREAMS])
+{
+	struct launch_opts lopts = {
+		.argv = c->args,
+		.caller = &c->run->caller,
+		.out_fd = theirs[STREAM_STDOUT],
+		.err_fd = theirs[STREAM_STDERR],
+		.group = true,
+	};
+	char data_fd[24];
+	const char **env;
+
+	snprintf(data_fd, sizeof(data_fd), "DATA_FD=%d", theirs[STREAM_DATA]);
+	env = build_env(c, data_fd);
+	if (!env)
+		return -ENOMEM;
+	lopts.env = env;
+	c->launch = launch__new(&lopts);
+	free(env);
+	if (!c->launch)
+		return -errno;
+	c->pid = launch__pid(c->launch);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	return c->pidfd < 0 ? -errno : 0;
+}
+
+static int watch(struct child *c)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = c};
+	int i;
+
+	for (i = 0; i < STREAMS; i++)
+		if (epoll_ctl(c->run->epoll_fd, EPOLL_CTL_ADD, c->streams[i].fd, &ev) < 0)
+			return -errno;
+	return epoll_ctl(c->run->epoll_fd, EPOLL_CTL_ADD, c->pidfd, &ev) < 0 ? -errno : 0;
+}
+
+static void record_row(const struct child *c, uint32_t state)
+{
+	const char *name = c->job.row->workload->name, *device = c->job.device;
+	size_t name_len = strlen(name), device_len = strlen(device);
+	union {
+		struct rec_row row;
+		char bytes[512];
+	} rec = {0};
+	size_t size = sizeof(rec.row) + name_len + device_len;
+
+	size = (size + REC_ALIGN - 1) / REC_ALIGN * REC_ALIGN;
+	if (!c->run->recorder || size > sizeof(rec))
+		return;
+	rec.row = (struct rec_row){
+		.hdr = {.type = REC_ROW, .size = (uint16_t)size, .tid = (uint32_t)c->pid},
+		.pid = (uint32_t)c->pid,
+		.state = state,
+		.status = c->status,
+		.repeat = (uint32_t)c->job.repeat,
+		.name_len = (uint32_t)name_len,
+		.device_len = (uint32_t)device_len,
+	};
+	memcpy(rec.bytes + sizeof(rec.row), name, name_len);
+	memcpy(rec.bytes + sizeof(rec.row) + name_len, device, device_len);
+	recorder__append(c->run->recorder, &rec.row.hdr);
+}
+
+/* The child exists, but is not the program yet. */
+static int let_go(struct child *c)
+{
+	int err = 0;
+
+	if (c->run->recorder)
+		err = recorder__add(c->run->recorder, c->pid);
+	record_row(c, REC_ROW_BEGIN);
+	c->begin_ns = run__now();
+	return err ?: launch__exec(c->launch);
+}
+
+/* ---- end ---- */
+
+static void write_end(struct child *c, json_t *return_code)
+{
+	datafile__event(c->data, "end",
+			json_pack("{s:o, s:f, s:o}", "command", command_json(c), "time",
+				  unix_time(), "return_code", return_code),
+			NULL);
+}
+
+static void write_error(struct child *c, const char *type, const char *message)
+{
+	datafile__event(c->data, "error", json_pack("{s:s, s:s}", "type", type, "message", message),
+			"data");
+}
+
+static void child__free(struct child *c)
+{
+	size_t i;
+
+	for (i = 0; i < STREAMS; i++) {
+		lines__free(&c->streams[i].lines);
+		if (c->streams[i].fd >= 0)
+			close(c->streams[i].fd);
+	}
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	launch__free(c->launch);
+	if (datafile__close(c->data) && !c->run->err)
+		c->run->err = -EIO;
+	for (i = 0; i < c->nargs; i++)
+		free(c->args[i]);
+	for (i = 0; i < LAST_WORDS; i++)
+		free(c->words[i]);
+	free(c);
+}
+
+static void say_timeout(const struct child *c, char *buf, size_t size)
+{
+	char limit[32];
+
+	snprintf(buf, size, "took longer than --max-duration %s and was ended",
+		 format__ns(limit, sizeof(limit), c->run->o->max_ns));
+}
+
+/* The process is a zombie: what is left of its group ends, what it has said is taken. */
+static void take_end(struct child *c)
+{
+	char message[96];
+	int i;
+
+	kill(-c->pid, SIGKILL);
+	while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
+		;
+	for (i = 0; i < STREAMS; i++) {
+		read_stream(&c->streams[i]);
+		end_stream(&c->streams[i]);
+	}
+	say_timeout(c, message, sizeof(message));
+	if (c->late)
+		write_error(c, "TimeoutError", message);
+	else if (c->kill_ns)
+		write_error(c, "KeyboardInterrupt", "interrupted");
+	write_end(c, json_integer(WIFSIGNALED(c->status) ? -WTERMSIG(c->status)
+							 : WEXITSTATUS(c->status)));
+	record_row(c, REC_ROW_END);
+	close(c->pidfd);
+	c->pidfd = -1;
+	c->ended = true;
+}
+
+void child__read(struct child *c)
+{
+	siginfo_t info = {0};
+	int i;
+
+	if (c->ended)
+		return;
+	for (i = 0; i < STREAMS; i++)
+		read_stream(&c->streams[i]);
+	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+		take_end(c);
+	datafile__flush(c->data);
+}
+
+void child__end(struct child *c, bool kill_it)
+{
+	if (c->ended)
+		return;
+	kill(-c->pid, kill_it ? SIGKILL : SIGTERM);
+	/* the step under way may be finished */
+	c->kill_ns = kill_it ? UINT64_MAX : run__now() + 2 * SECOND + 2 * c->step_ns;
+}
+
+void child__check_time(struct child *c, uint64_t now_ns)
+{
+	uint64_t limit = c->run->o->max_ns;
+
+	if (c->ended)
+		return;
+	/* it ends by itself between two steps; later than that, it hangs */
+	if (limit && !c->kill_ns && now_ns - c->begin_ns > limit + 2 * SECOND + 2 * c->step_ns) {
+		c->late = true;
+		child__end(c, false);
+	} else if (c->kill_ns && now_ns >= c->kill_ns) {
+		child__end(c, true);
+	}
+}
+
+bool child__ended(const struct child *c)
+{
+	return c->ended;
+}
+
+const char *child__tag(const struct child *c)
+{
+	return c->tag;
+}
+
+/* ---- how it goes and how it went ---- */
+
+static double seconds_left(const struct child *c)
+{
+	double step = (double)(c->last_ns - c->begin_ns) / (double)c->observations;
+
+	return step * (double)(c->wanted + 1 - c->done) * 1e-9;
+}
+
+int child__progress(const struct child *c, char *buf, size_t size)
+{
+	char loss[32] = "", left[32] = "";
+
+	if (c->ended) {
+		snprintf(buf, size, "ended");
+		return 100;
+	}
+	if (!c->observations) {
+		snprintf(buf, size, "%s", *c->activity ? c->activity : "setup");
+		return 0;
+	}
+	if (c->has_loss)
+		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);
+	if (c->done <= c->wanted)
+		snprintf(left, sizeof(left), ", %.0f s left", seconds_left(c));
+	snprintf(buf, size, "%" PRIu64 "/%" PRIu64 ", %.4g %s%s%s", c->done, c->wanted + 1, c->rate,
+		 c->units, loss, left);
+	return c->done > c->wanted ? 100 : (int)(c->done * 100 / (c->wanted + 1));
+}
+
+/* Milabench's rule: ended well, no NaN among the losses, at least one observation. */
+static bool judge(const struct child *c, char *reason, size_t size)
+{
+	*reason = '\0';
+	if (c->late)
+		say_timeout(c, reason, size);
+	else if (c->kill_ns && c->status)
+		snprintf(reason, size, "was interrupted");
+	else if (c->nan)
+		snprintf(reason, size, "its loss is not a number (NaN)");
+	else if (c->status)
+		launch__describe(c->status, reason, size);
+	else if (!c->observations)
+		snprintf(reason, size, "it reported no rate");
+	return !*reason;
+}
+
+static void say_words(const struct child *c)
+{
+	static const char prefix[] = "xpugap: ";
+	size_t i = c->nwords > LAST_WORDS ? c->nwords - LAST_WORDS : 0;
+	const char *word;
+
+	for (; i < c->nwords; i++) {
+		word = c->words[i % LAST_WORDS];
+		if (!word)
+			continue;
+		if (strncmp(word, prefix, sizeof(prefix) - 1) == 0)
+			word += sizeof(prefix) - 1;
+		log_info("%s | %s", c->tag, word);
+	}
+}
+
+bool child__finish(struct child *c)
+{
+	char reason[160], loss[48] = "";
+	bool ok = judge(c, reason, sizeof(reason));
+
+	if (c->has_loss)
+		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);
+	if (ok) {
+		log_info("%s: %" PRIu64 " observations, the last %.4g %s%s", c->tag,
+			 c->observations, c->rate, c->units, loss);
+	} else {
+		log_error("%s failed: %s", c->tag, reason);
+		say_words(c);
+	}
+	child__free(c);
+	return ok;
+}
+
+static void close_theirs(const int theirs[STREAMS])
+{
+	int i;
+
+	for (i = 0; i < STREAMS; i++)
+		if (theirs[i] >= 0)
+			close(theirs[i]);
+}
+
+static int start(struct child *c)
+{
+	int theirs[STREAMS] = {-1, -1, -1}, err;
+
+	err = build_command(c) ?: open_data(c);
+	if (!err)
+		err = open_pipes(c, theirs);
+	if (!err)
+		err = fork_child(c, theirs);
+	close_theirs(theirs);
+	return err ?: watch(c) ?: let_go(c);
+}
+
+struct child *child__new(struct run *r, const struct child_job *job)
+{
+	struct child *c = calloc(1, sizeof(*c));
+	int i, err;
+
+	if (!c) {
+		log_error("out of memory");
+		return NULL;
+	}
+	c->run = r;
+	c->job = *job;
+	c->pidfd = -1;
+	for (i = 0; i < STREAMS; i++)
+		c->streams[i] = (struct stream){.child = c, .kind = (enum stream_kind)i, .fd = -1};
+	err = start(c);
+	if (!err)
+		return c;
+	log_error("%s: cannot be started: %s", *c->tag ? c->tag : job->row->workload->name,
+		  log__err(err));
+	if (c->data) {
+		write_error(c, "OSError", log__err(err));
+		write_end(c, json_string("ERROR"));
+	}
+	child__free(c);
+	errno = -err;
+	return NULL;
+}
