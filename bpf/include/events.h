@@ -150,7 +150,7 @@ enum rec_hook_id {
 
 /* start_ns tells two tasks with the same tid apart; flags is enum rec_task_flags */
 #define REC_FIELDS_task(F, A) \
-	F(u32, pid, TID) F(u32, ppid, TID) F(u32, ns_tid, TID) F(u32, ns_pid, TID) \
+	F(u32, pid, TID) F(u32, ppid, TID) F(u32, ns_tid, DEC) F(u32, ns_pid, DEC) \
 	F(u32, uid, DEC) F(u32, flags, FLAGS) F(u64, start_ns, TIME) F(u64, cgroup, DEC) A(comm)
 
 /* state is enum rec_row_state, status an exit status as waitpid() reports it */
@@ -159,8 +159,8 @@ enum rec_hook_id {
 	F(u32, name_len, LEN) F(u32, device_len, LEN)
 
 #define REC_FIELDS_task_fork(F, A) \
-	F(u32, child_tid, TID) F(u32, child_pid, TID) F(u32, child_ns_tid, TID) \
-	F(u32, child_ns_pid, TID) F(u64, start_ns, TIME) F(u64, clone_flags, FLAGS) A(comm)
+	F(u32, child_tid, TID) F(u32, child_pid, TID) F(u32, child_ns_tid, DEC) \
+	F(u32, child_ns_pid, DEC) F(u64, start_ns, TIME) F(u64, clone_flags, FLAGS) A(comm)
 
 /* old_tid differs from tid where a thread other than the leader called exec */
 #define REC_FIELDS_task_exec(F, A) \

@@ -295,7 +295,6 @@ static int load(struct trace_reader *r)
 
 	while (!err && !r->at_end && r->limit_ns == limit && r->held_bytes <= READER_MAX_BYTES) {
 		if (!input__need(&r->in, sizeof(head))) {
-			r->damage.skipped_bytes += input__available(&r->in);
 			reach_end(r);
 			break;
 		}
@@ -309,7 +308,6 @@ static int load(struct trace_reader *r)
 			continue;
 		}
 		if (!input__need(&r->in, sizeof(head) + head.stored)) {
-			r->damage.skipped_bytes += input__available(&r->in);
 			reach_end(r);
 			break;
 		}
@@ -734,5 +732,6 @@ void trace_reader__info(const struct trace_reader *r, struct trace_info *out)
 		.realtime_ns = r->head.realtime_ns,
 		.records = r->records,
 		.complete = r->complete,
+		.seekable = r->in.seekable,
 	};
 }

@@ -150,6 +150,7 @@ struct trace_info {
 	uint64_t realtime_ns;
 	uint64_t records; /* delivered so far */
 	bool complete;	  /* has an index: the recorder ended well */
+	bool seekable;	  /* a file, not a pipe */
 };
 void trace_reader__info(const struct trace_reader *r, struct trace_info *out);
 void trace_reader__free(struct trace_reader *r);
