@@ -7,6 +7,7 @@
 	X(run, "workloads, measured and recorded")                                                 \
 	X(record, "the kernel's view of a program that runs")                                      \
 	X(dump, "the records themselves: what everything else is made of")                         \
+	X(list, "what there is to run and to record")                                              \
 	X(doctor, "what can be seen here, and what to do about the rest")                          \
 	X(workload, "what run starts for each row")                                                \
 	X(help, "about the commands themselves")

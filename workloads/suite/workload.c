@@ -9,6 +9,9 @@
 #define NAMES_MAX 256
 
 const char *const workload_sizes[] = {"tiny", "small", "full", NULL};
+const char *const workload_size_summaries[] = {"for tests: a second or two",
+					       "for a look: under a minute on two cores",
+					       "to compare machines: the published shape", NULL};
 
 size_t workload__count(void)
 {

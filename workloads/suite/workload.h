@@ -85,5 +85,7 @@ size_t workload__count(void);
 
 /* "tiny", "small", "full", NULL-terminated: choices of an option row. */
 extern const char *const workload_sizes[];
+/* What each is for. */
+extern const char *const workload_size_summaries[];
 
 #endif
