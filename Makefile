@@ -65,7 +65,9 @@ CFLAGS_SAN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointe
 endif
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -ldl -lm
 
-BPF_CFLAGS := -g -O2 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. -Wall -Wno-unused-function \
+# <bpf/usdt.bpf.h> wants <asm/errno.h>, which Debian keeps where only its own compilers look
+BPF_CFLAGS := -g -O2 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+	      -idirafter /usr/include/$(shell $(CC) -print-multiarch) -Wall -Wno-unused-function \
 	      -Wno-missing-declarations
 
 # what objects depend on; warnings are no part of it

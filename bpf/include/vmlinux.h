@@ -78,12 +78,16 @@ struct thread_info {
 };
 
 struct pt_regs {
+	unsigned long bp;
 	unsigned long bx;
+	unsigned long ax;
 	unsigned long cx;
 	unsigned long dx;
 	unsigned long si;
 	unsigned long di;
 	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long sp;
 };
 
 #elif defined(__TARGET_ARCH_arm64)
@@ -100,6 +104,8 @@ struct thread_info {
 
 struct user_pt_regs {
 	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
 };
 
 struct pt_regs {

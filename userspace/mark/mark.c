@@ -197,6 +197,8 @@ static inline bool name_id(struct mark_thread *t, const char *name, uint64_t *id
 
 bool xpugap_recording(void)
 {
+	if (unlikely(mark__state() == MARK_TRY))
+		mark__attach_now();
 	return mark__state() != MARK_OFF || PROBE_WANTED(step) || PROBE_WANTED(range_begin);
 }
 

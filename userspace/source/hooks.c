@@ -182,13 +182,14 @@ static void close_family(struct family *f)
 	*f = (struct family){.report = f->report};
 }
 
-/* The maps of @f that it shares with others are those that the map object made. */
-static int share_maps(struct hooks *h, struct family *f)
+int hooks__share(struct hooks *h, struct bpf_object *obj)
 {
 	struct bpf_map *map, *shared;
 	int err;
 
-	bpf_object__for_each_map(map, f->obj)
+	if (!h->maps)
+		return -ENODEV;
+	bpf_object__for_each_map(map, obj)
 	{
 		shared = bpf_object__find_map_by_name(h->maps->obj, bpf_map__name(map));
 		if (!shared || bpf_map__is_internal(map))
@@ -207,7 +208,7 @@ static int load_rung(struct hooks *h, struct family *f, const struct rung *rung)
 	*last_words = '\0';
 	err = rung->open(h, f);
 	if (!err)
-		err = share_maps(h, f);
+		err = hooks__share(h, f->obj);
 	if (!err)
 		err = bpf_object__load_skeleton(f->skeleton);
 	if (err) {

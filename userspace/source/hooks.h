@@ -47,6 +47,13 @@ void hooks__free(struct hooks *h);
 const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id hook);
 
 /*
+ * Let @obj, opened but not loaded, use the maps that all hooks share. 0, or -errno: -ENODEV when
+ * the kernel refused these.
+ */
+struct bpf_object;
+int hooks__share(struct hooks *h, struct bpf_object *obj);
+
+/*
  * Make the tree of process @pid a target: it, its threads, and all who descend from them. Each
  * task that no record has told of is told of now. 0 or -errno.
  */
