@@ -22,7 +22,7 @@ struct trace_writer;
 struct trace_writer_opts {
 	int level;	   /* of zstd; 0: the default, 1 */
 	uint64_t round_ns; /* longest time between watermarks; 0: 250 ms */
-	uint64_t begin_ns; /* when the recording began; 0: now */
+	uint64_t begin_ns; /* when the recording began; 0: at its first record */
 	bool sync;	   /* make each round durable (fdatasync) without stopping the caller */
 };
 
@@ -30,8 +30,8 @@ struct trace_writer_opts {
 #define TRACE_RING_META 0xffff /* records of the recorder itself; always there */
 
 /*
- * Begin a trace on @fd (a file, a pipe or a memfd; it stays the caller's). NULL with errno.
- * A writer belongs to one thread.
+ * Begin a trace on @fd (a file, a pipe or a memfd; it stays the caller's); its first bytes are
+ * written with the first record. NULL with errno. A writer belongs to one thread.
  */
 struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *opts);
 

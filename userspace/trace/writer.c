@@ -43,6 +43,7 @@ struct trace_writer {
 	struct sink *sink;
 	struct encoder *encoder;
 	uint64_t round_ns;
+	uint64_t begin_ns;
 	struct ring *rings[UINT16_MAX + 1];
 	uint16_t *touched; /* rings with records since the last watermark */
 	uint32_t n_touched, cap_touched;
@@ -294,9 +295,44 @@ static int make_room(struct trace_writer *w, struct ring *r, uint32_t size)
 	return 0;
 }
 
-static int touch(struct trace_writer *w, struct ring *r)
+static uint64_t to_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+/* The file begins with the first record, whose time is the beginning if none was given. */
+static int write_head(struct trace_writer *w, uint64_t time_ns)
+{
+	struct trace_head head = {
+		.major = TRACE_VERSION_MAJOR,
+		.minor = TRACE_VERSION_MINOR,
+		.head_bytes = sizeof(head),
+		.begin_ns = w->begin_ns ? w->begin_ns : time_ns,
+	};
+	struct timespec mono, real;
+	size_t done;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &real);
+	memcpy(head.magic, TRACE_MAGIC, sizeof(head.magic));
+	head.realtime_ns = to_ns(&real) - to_ns(&mono) + head.begin_ns;
+	head.crc = crc32c(&head, offsetof(struct trace_head, crc));
+	err = sink__write(w->sink, &head, sizeof(head), &done);
+	if (err)
+		return fail(w, err);
+	w->written = sizeof(head);
+	w->round.offset = w->written;
+	return 0;
+}
+
+static int touch(struct trace_writer *w, struct ring *r, uint64_t time_ns)
 {
 	uint32_t cap = w->cap_touched ? w->cap_touched * 2 : 64;
+	int err = w->written ? 0 : write_head(w, time_ns);
+
+	if (err)
+		return err;
 
 	if (w->n_touched == w->cap_touched) {
 		if (grow(&w->touched, cap, sizeof(*w->touched)))
@@ -360,7 +396,7 @@ int trace_writer__append(struct trace_writer *w, uint16_t ring, const struct rec
 	if (!r)
 		err = fail(w, -ENOMEM);
 	if (!err && !r->touched)
-		err = touch(w, r);
+		err = touch(w, r, rec->time_ns);
 	if (!err && r->used + size > r->limit)
 		err = make_room(w, r, size);
 	if (err) {
@@ -513,33 +549,6 @@ int trace_writer__round(struct trace_writer *w, uint64_t swept_ns, bool force)
 
 /* ---- the rest of the interface ---- */
 
-static int write_head(struct trace_writer *w, uint64_t begin_ns)
-{
-	struct trace_head head = {
-		.major = TRACE_VERSION_MAJOR,
-		.minor = TRACE_VERSION_MINOR,
-		.head_bytes = sizeof(head),
-	};
-	struct timespec mono, real;
-	size_t done;
-	int err;
-
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	clock_gettime(CLOCK_REALTIME, &real);
-	memcpy(head.magic, TRACE_MAGIC, sizeof(head.magic));
-	head.begin_ns = (uint64_t)mono.tv_sec * 1000000000 + (uint64_t)mono.tv_nsec;
-	head.realtime_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
-	if (begin_ns) {
-		head.realtime_ns -= head.begin_ns - begin_ns;
-		head.begin_ns = begin_ns;
-	}
-	head.crc = crc32c(&head, offsetof(struct trace_head, crc));
-	err = sink__write(w->sink, &head, sizeof(head), &done);
-	w->written = sizeof(head);
-	w->round.offset = w->written;
-	return err;
-}
-
 struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *opts)
 {
 	static const struct trace_writer_opts defaults;
@@ -551,6 +560,7 @@ struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *o
 	if (!opts)
 		opts = &defaults;
 	w->round_ns = opts->round_ns ? opts->round_ns : ROUND_NS;
+	w->begin_ns = opts->begin_ns;
 	w->next_ring = TRACE_RING_USER;
 	w->index_step = 1;
 	w->index = calloc(INDEX_MAX, sizeof(*w->index));
@@ -558,7 +568,7 @@ struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *o
 	if (!w->index || !w->encoder)
 		goto out;
 	w->sink = sink__new(fd, opts->sync);
-	err = w->sink ? write_head(w, opts->begin_ns) : -errno;
+	err = w->sink ? 0 : -errno;
 out:
 	if (!err)
 		return w;
@@ -649,9 +659,15 @@ static int write_index(struct trace_writer *w)
 static int finish_well(struct trace_writer *w)
 {
 	uint64_t until = w->newest;
+	struct timespec now;
 	uint32_t i;
-	int err;
+	int err = 0;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!w->written)
+		err = write_head(w, to_ns(&now));
+	if (err)
+		return err;
 	for (i = 0; i < w->n_touched; i++)
 		if (w->rings[w->touched[i]]->newest > until)
 			until = w->rings[w->touched[i]]->newest;
