@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The facts of a recording: what it is of, which hooks it had, what it lost, names and rows. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/session_priv.h"
+
+void session__fail(struct session *s)
+{
+	s->err = -ENOMEM;
+}
+
+const void *record__full(const struct rec *rec, size_t size, void *copy)
+{
+	if (rec->size >= size)
+		return rec;
+	memcpy(copy, rec, rec->size);
+	return copy;
+}
+
+const char *record__text(const struct rec *rec, size_t fixed, size_t skip, size_t len, size_t *got)
+{
+	size_t have = rec->size > fixed ? rec->size - fixed : 0;
+
+	have = have > skip ? have - skip : 0;
+	*got = len < have ? len : have;
+	return (const char *)rec + fixed + (have ? skip : 0);
+}
+
+static char *text_of(struct session *s, const struct rec *rec, size_t fixed, size_t skip,
+		     size_t len)
+{
+	const char *p = record__text(rec, fixed, skip, len, &len);
+	char *copy = strndup(p, len);
+
+	if (!copy)
+		session__fail(s);
+	return copy;
+}
+
+/* ---- the recording itself ---- */
+
+void session__on_meta(struct session *s, const struct rec *rec)
+{
+	const struct rec_meta *r = RECORD(meta, rec);
+	char *key = text_of(s, rec, sizeof(*r), 0, r->key_len);
+	char *value = text_of(s, rec, sizeof(*r), r->key_len, r->value_len);
+	struct session_fact *facts;
+	size_t i;
+
+	if (!key || !value)
+		goto drop;
+	for (i = 0; i < s->nfacts; i++)
+		if (strcmp(s->facts[i].key, key) == 0) {
+			free(s->facts[i].value);
+			s->facts[i].value = value;
+			free(key);
+			return;
+		}
+	facts = realloc(s->facts, (s->nfacts + 1) * sizeof(*facts));
+	if (!facts) {
+		session__fail(s);
+		goto drop;
+	}
+	s->facts = facts;
+	facts[s->nfacts].key = key;
+	facts[s->nfacts++].value = value;
+	return;
+drop:
+	free(key);
+	free(value);
+}
+
+void session__on_clock(struct session *s, const struct rec *rec)
+{
+	const struct rec_clock *r = RECORD(clock, rec);
+
+	if (r->clock == 0 && !s->realtime_ns) {
+		s->realtime_ns = r->ticks;
+		s->realtime_at_ns = r->host_ns;
+	}
+}
+
+/* Make room by merging each pair of neighbours of one hook; totals stay exact. */
+static void merge_losses(struct session *s)
+{
+	struct session_loss *to = s->losses, *from;
+
+	for (from = s->losses + 1; from < s->losses + s->nlosses; from++) {
+		if (from->hook == to->hook && (from - s->losses) % 2) {
+			to->count += from->count;
+			if (from->since_ns < to->since_ns)
+				to->since_ns = from->since_ns;
+			if (from->until_ns > to->until_ns)
+				to->until_ns = from->until_ns;
+		} else {
+			*++to = *from;
+		}
+	}
+	s->nlosses = (size_t)(to - s->losses) + 1;
+}
+
+void session__on_lost(struct session *s, const struct rec *rec)
+{
+	const struct rec_lost *r = RECORD(lost, rec);
+	struct session_loss *l;
+
+	if (r->hook < REC_HOOK_MAX)
+		s->lost_by_hook[r->hook] += r->count;
+	s->lost_total += r->count;
+	if (!s->losses)
+		s->losses = calloc(SESSION_MAX_LOSSES, sizeof(*s->losses));
+	if (!s->losses) {
+		session__fail(s);
+		return;
+	}
+	if (s->nlosses == SESSION_MAX_LOSSES)
+		merge_losses(s);
+	if (s->nlosses == SESSION_MAX_LOSSES) { /* hooks that alternate: the last one grows */
+		l = &s->losses[s->nlosses - 1];
+		l->hook = REC_HOOK_MAX;
+	} else {
+		l = &s->losses[s->nlosses++];
+		*l = (struct session_loss){.hook = r->hook, .since_ns = r->since_ns};
+	}
+	l->count += r->count;
+	l->since_ns = r->since_ns < l->since_ns ? r->since_ns : l->since_ns;
+	l->until_ns = rec->time_ns > l->until_ns ? rec->time_ns : l->until_ns;
+}
+
+bool session__lost_between(const struct session *s, uint32_t hooks, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	const struct session_loss *l;
+
+	for (l = s->losses; l < s->losses + s->nlosses; l++)
+		if ((l->hook >= REC_HOOK_MAX || hooks & 1u << l->hook) && l->until_ns > from_ns &&
+		    l->since_ns < to_ns)
+			return true;
+	return false;
+}
+
+void session__on_hook(struct session *s, const struct rec *rec)
+{
+	const struct rec_hook *r = RECORD(hook, rec);
+	struct session_hook *h;
+
+	if (r->hook >= REC_HOOK_MAX)
+		return;
+	h = &s->hooks[r->hook];
+	free(h->way);
+	free(h->reason);
+	h->told = true;
+	h->state = r->state;
+	h->rung = r->rung;
+	h->err = r->err;
+	h->cost_ns = r->cost_ns;
+	h->way = text_of(s, rec, sizeof(*r), 0, r->way_len);
+	h->reason = text_of(s, rec, sizeof(*r), r->way_len, r->reason_len);
+	if (r->hook == REC_HOOK_SCHED &&
+	    (r->state == REC_HOOK_ATTACHED || r->state == REC_HOOK_DEGRADED))
+		session__sched_flows(s, rec->time_ns);
+}
+
+/* Running totals: each record replaces what the cpu said before. */
+void session__on_hook_count(struct session *s, const struct rec *rec)
+{
+	const struct rec_hook_count *r = RECORD(hook_count, rec);
+	uint64_t key = (uint64_t)r->hook << 32 | r->cpu;
+	struct rec_hook_count *last;
+	struct session_hook *h;
+
+	if (r->hook >= REC_HOOK_MAX)
+		return;
+	last = map__get(&s->counts, key);
+	if (!last) {
+		last = calloc(1, sizeof(*last));
+		if (!last || map__put(&s->counts, key, last)) {
+			free(last);
+			session__fail(s);
+			return;
+		}
+	}
+	h = &s->hooks[r->hook];
+	h->hits += r->hits - last->hits;
+	h->records += r->records - last->records;
+	h->lost += r->lost - last->lost;
+	*last = *r;
+}
+
+void session__on_row(struct session *s, const struct rec *rec)
+{
+	const struct rec_row *r = RECORD(row, rec);
+	struct session_row *row, **rows;
+	struct process *p;
+	size_t i;
+
+	if (r->state == REC_ROW_END) {
+		for (i = s->nrows; i-- > 0;)
+			if (s->rows[i]->pid == r->pid && !s->rows[i]->ended) {
+				s->rows[i]->ended = true;
+				s->rows[i]->end_ns = rec->time_ns;
+				s->rows[i]->status = r->status;
+				break;
+			}
+		return;
+	}
+	row = calloc(1, sizeof(*row));
+	rows = realloc(s->rows, (s->nrows + 1) * sizeof(struct session_row *));
+	s->rows = rows ? rows : s->rows;
+	if (!row || !rows) {
+		free(row);
+		session__fail(s);
+		return;
+	}
+	rows[s->nrows++] = row;
+	row->name = text_of(s, rec, sizeof(*r), 0, r->name_len);
+	row->device = text_of(s, rec, sizeof(*r), r->name_len, r->device_len);
+	row->pid = r->pid;
+	row->repeat = r->repeat;
+	row->begin_ns = rec->time_ns;
+	p = map__get(&s->processes, r->pid);
+	if (p)
+		p->row = row;
+}
+
+void session__on_name(struct session *s, const struct rec *rec)
+{
+	const struct rec_name *r = RECORD(name, rec);
+	char *text;
+
+	if (map__get(&s->names, r->id))
+		return;
+	text = text_of(s, rec, sizeof(*r), 0, r->name_len);
+	if (text && map__put(&s->names, r->id, text)) {
+		free(text);
+		session__fail(s);
+	}
+}
+
+const char *session__name(const struct session *s, uint64_t id)
+{
+	return map__get(&s->names, id);
+}
+
+void session__on_device(struct session *s, const struct rec *rec)
+{
+	const struct rec_device *r = RECORD(device, rec);
+	const struct task *t = session__task(s, rec->tid);
+	struct session_device *list, *d;
+	char *name = text_of(s, rec, sizeof(*r), 0, r->name_len);
+	uint32_t pid = t ? t->pid : 0;
+
+	if (!name)
+		return;
+	for (d = s->devices; d < s->devices + s->ndevices; d++)
+		if (d->pid == pid && d->device == r->device) {
+			free(d->name);
+			d->name = name;
+			return;
+		}
+	list = realloc(s->devices, (s->ndevices + 1) * sizeof(*list));
+	if (!list) {
+		free(name);
+		session__fail(s);
+		return;
+	}
+	s->devices = list;
+	list[s->ndevices++] =
+		(struct session_device){.pid = pid, .device = r->device, .name = name};
+}
+
+const char *session__fact(const struct session *s, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < s->nfacts; i++)
+		if (strcmp(s->facts[i].key, key) == 0)
+			return s->facts[i].value;
+	return NULL;
+}
+
+static void free_values(struct map *m)
+{
+	struct map_slot *slot;
+
+	for (slot = map__next(m, NULL); slot; slot = map__next(m, slot))
+		free(slot->value);
+	map__free(m);
+}
+
+void session__free_facts(struct session *s)
+{
+	size_t i;
+
+	free_values(&s->names);
+	free_values(&s->counts);
+	for (i = 0; i < s->nrows; i++) {
+		free(s->rows[i]->name);
+		free(s->rows[i]->device);
+		free(s->rows[i]);
+	}
+	for (i = 0; i < s->ndevices; i++)
+		free(s->devices[i].name);
+	for (i = 0; i < s->nfacts; i++) {
+		free(s->facts[i].key);
+		free(s->facts[i].value);
+	}
+	for (i = 0; i < REC_HOOK_MAX; i++) {
+		free(s->hooks[i].way);
+		free(s->hooks[i].reason);
+	}
+	free(s->rows);
+	free(s->devices);
+	free(s->facts);
+	free(s->losses);
+}
