@@ -275,7 +275,7 @@ static void on_task_fork(struct session *s, const struct rec *rec)
 	struct task *creator = session__task(s, rec->tid), *t;
 	uint32_t ppid = creator && creator->pid ? creator->pid : 0;
 
-	if (!r->child_tid)
+	if (!r->child_tid || r->child_tid == rec->tid)
 		return;
 	t = session__task(s, r->child_tid);
 	if (t)
@@ -300,7 +300,7 @@ static void on_task_exec(struct session *s, const struct rec *rec)
 	struct task *t = session__task(s, r->old_tid), *leader;
 	uint64_t was;
 
-	if (t && r->old_tid != rec->tid && r->old_tid) {
+	if (t && r->old_tid != rec->tid && rec->tid) {
 		leader = session__task(s, rec->tid);
 		if (leader)
 			end_task(s, leader, rec->time_ns);

@@ -129,8 +129,10 @@ void session__free(struct session *s);
 /* Returns the observer's slot in priv[], or -ENOSPC. Members of @ops may be NULL. */
 int session__observe(struct session *s, const struct session_ops *ops, void *ctx);
 
-/* Take one record in. 0 or -ENOMEM. A record that is too short for its type is read as if filled
- * up with zeros, one of an unknown type changes nothing. */
+/*
+ * Take in one record, well formed as record__check() says. 0 or -ENOMEM. One that is shorter than
+ * its struct is read as if filled up with zeros, one of an unknown type changes nothing.
+ */
 int session__event(struct session *s, const struct trace_event *ev);
 
 /* The trace is at its end: end all tasks. Then only names, facts and losses may be asked for. */
@@ -146,17 +148,10 @@ struct session_row *process__row(const struct process *p);
 bool session__lost_between(const struct session *s, uint32_t hooks, uint64_t from_ns,
 			   uint64_t to_ns);
 
-/*
- * @rec as a struct of @size bytes: itself, or if it is shorter, @copy filled up with zeros. The
- * text parts of a record that was filled up are empty.
- */
+/* @rec as a struct of @size bytes: itself, or if it is shorter, @copy filled up with zeros. */
 const void *record__full(const struct rec *rec, size_t size, void *copy);
 #define RECORD(type, rec)                                                                          \
 	((const struct rec_##type *)record__full(rec, sizeof(struct rec_##type),                   \
 						 &(struct rec_##type){0}))
-
-/* Text part @skip bytes into the tail of @rec after a fixed part of @fixed bytes, @len bytes long,
- * or as much of it as is there; *got is its length. */
-const char *record__text(const struct rec *rec, size_t fixed, size_t skip, size_t len, size_t *got);
 
 #endif

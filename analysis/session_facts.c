@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/session_priv.h"
+#include "userspace/trace/records.h"
 
 void session__fail(struct session *s)
 {
@@ -19,33 +20,22 @@ const void *record__full(const struct rec *rec, size_t size, void *copy)
 	return copy;
 }
 
-const char *record__text(const struct rec *rec, size_t fixed, size_t skip, size_t len, size_t *got)
+/* A copy of the @i-th string of @rec. */
+static char *text_of(struct session *s, const struct rec *rec, unsigned int i)
 {
-	size_t have = rec->size > fixed ? rec->size - fixed : 0;
-
-	have = have > skip ? have - skip : 0;
-	*got = len < have ? len : have;
-	return (const char *)rec + fixed + (have ? skip : 0);
-}
-
-static char *text_of(struct session *s, const struct rec *rec, size_t fixed, size_t skip,
-		     size_t len)
-{
-	const char *p = record__text(rec, fixed, skip, len, &len);
-	char *copy = strndup(p, len);
+	size_t len;
+	const char *text = record__text(rec, i, &len);
+	char *copy = strndup(text ? text : "", len);
 
 	if (!copy)
 		session__fail(s);
 	return copy;
 }
 
-/* ---- the recording itself ---- */
-
 void session__on_meta(struct session *s, const struct rec *rec)
 {
-	const struct rec_meta *r = RECORD(meta, rec);
-	char *key = text_of(s, rec, sizeof(*r), 0, r->key_len);
-	char *value = text_of(s, rec, sizeof(*r), r->key_len, r->value_len);
+	char *key = text_of(s, rec, 0);
+	char *value = text_of(s, rec, 1);
 	struct session_fact *facts;
 	size_t i;
 
@@ -133,11 +123,14 @@ bool session__lost_between(const struct session *s, uint32_t hooks, uint64_t fro
 			   uint64_t to_ns)
 {
 	const struct session_loss *l;
+	size_t i;
 
-	for (l = s->losses; l < s->losses + s->nlosses; l++)
+	for (i = 0; i < s->nlosses; i++) {
+		l = &s->losses[i];
 		if ((l->hook >= REC_HOOK_MAX || hooks & 1u << l->hook) && l->until_ns > from_ns &&
 		    l->since_ns < to_ns)
 			return true;
+	}
 	return false;
 }
 
@@ -156,8 +149,8 @@ void session__on_hook(struct session *s, const struct rec *rec)
 	h->rung = r->rung;
 	h->err = r->err;
 	h->cost_ns = r->cost_ns;
-	h->way = text_of(s, rec, sizeof(*r), 0, r->way_len);
-	h->reason = text_of(s, rec, sizeof(*r), r->way_len, r->reason_len);
+	h->way = text_of(s, rec, 0);
+	h->reason = text_of(s, rec, 1);
 	if (r->hook == REC_HOOK_SCHED &&
 	    (r->state == REC_HOOK_ATTACHED || r->state == REC_HOOK_DEGRADED))
 		session__sched_flows(s, rec->time_ns);
@@ -215,8 +208,8 @@ void session__on_row(struct session *s, const struct rec *rec)
 		return;
 	}
 	rows[s->nrows++] = row;
-	row->name = text_of(s, rec, sizeof(*r), 0, r->name_len);
-	row->device = text_of(s, rec, sizeof(*r), r->name_len, r->device_len);
+	row->name = text_of(s, rec, 0);
+	row->device = text_of(s, rec, 1);
 	row->pid = r->pid;
 	row->repeat = r->repeat;
 	row->begin_ns = rec->time_ns;
@@ -232,7 +225,7 @@ void session__on_name(struct session *s, const struct rec *rec)
 
 	if (map__get(&s->names, r->id))
 		return;
-	text = text_of(s, rec, sizeof(*r), 0, r->name_len);
+	text = text_of(s, rec, 0);
 	if (text && map__put(&s->names, r->id, text)) {
 		free(text);
 		session__fail(s);
@@ -248,16 +241,17 @@ void session__on_device(struct session *s, const struct rec *rec)
 {
 	const struct rec_device *r = RECORD(device, rec);
 	const struct task *t = session__task(s, rec->tid);
-	struct session_device *list, *d;
-	char *name = text_of(s, rec, sizeof(*r), 0, r->name_len);
+	struct session_device *list;
+	char *name = text_of(s, rec, 0);
 	uint32_t pid = t ? t->pid : 0;
+	size_t i;
 
 	if (!name)
 		return;
-	for (d = s->devices; d < s->devices + s->ndevices; d++)
-		if (d->pid == pid && d->device == r->device) {
-			free(d->name);
-			d->name = name;
+	for (i = 0; i < s->ndevices; i++)
+		if (s->devices[i].pid == pid && s->devices[i].device == r->device) {
+			free(s->devices[i].name);
+			s->devices[i].name = name;
 			return;
 		}
 	list = realloc(s->devices, (s->ndevices + 1) * sizeof(*list));

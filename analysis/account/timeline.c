@@ -46,6 +46,22 @@ static void leave_cpu(struct timeline *tl, struct timeline_thread *th)
 	th->cpu = TIMELINE_NO_CPU;
 }
 
+/* The watch begins: the next switch tells what it is in now. */
+static void reopen(struct timeline_thread *th)
+{
+	th->open = true;
+	th->woken_at = 0;
+	th->woken = th->woken_early = false;
+}
+
+/* The first event after the watch began found it not running: it slept until it was woken. */
+static void close_open(struct timeline *tl, struct timeline_thread *th, uint64_t t)
+{
+	if (th->woken_at)
+		close_as(tl, th, HOST_BLOCKED, th->woken_at);
+	close_as(tl, th, HOST_RUNNABLE, t);
+}
+
 void timeline__begin(struct timeline *tl, struct timeline_thread *th, uint64_t t, bool watch)
 {
 	memset(th, 0, sizeof(*th));
@@ -59,11 +75,14 @@ void timeline__watch(struct timeline *tl, struct timeline_thread *th, uint64_t t
 	if (th->watched)
 		return;
 	close_as(tl, th, HOST_UNKNOWN, t);
-	th->watched = th->open = true;
+	th->watched = true;
+	reopen(th);
 }
 
 void timeline__end(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 {
+	if (th->open && th->woken_at)
+		close_open(tl, th, t);
 	close_as(tl, th, th->open ? HOST_UNKNOWN : th->state, t);
 	leave_cpu(tl, th);
 }
@@ -74,7 +93,7 @@ static void lose(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 	close_as(tl, th, HOST_UNKNOWN, t);
 	leave_cpu(tl, th);
 	th->state = HOST_UNKNOWN;
-	th->open = true;
+	reopen(th);
 }
 
 static void switch_out(struct timeline *tl, struct timeline_thread *th, uint32_t cpu, uint64_t t,
@@ -82,10 +101,11 @@ static void switch_out(struct timeline *tl, struct timeline_thread *th, uint32_t
 {
 	bool ran = th->open ||
 		   (th->state == HOST_RUNNING && (th->cpu == cpu || th->cpu == TIMELINE_NO_CPU));
+	bool woken = th->open ? th->woken_at : th->woken;
 
 	close_as(tl, th, ran ? HOST_RUNNING : HOST_UNKNOWN, t);
 	leave_cpu(tl, th);
-	th->woken_early = ran && th->woken && to != HOST_RUNNABLE;
+	th->woken_early = ran && woken && to != HOST_RUNNABLE;
 	th->woken = false;
 	th->state = to;
 	if (to == HOST_RUNNABLE)
@@ -100,7 +120,7 @@ static void switch_in(struct timeline *tl, struct timeline_thread *th, uint32_t 
 	enum host_state was = th->state;
 
 	if (th->open)
-		was = HOST_RUNNABLE;
+		close_open(tl, th, t);
 	else if (was == HOST_RUNNING)
 		was = HOST_UNKNOWN;
 	else if (th->woken_early)
@@ -155,15 +175,15 @@ int timeline__switch(struct timeline *tl, uint32_t cpu, uint64_t t, struct timel
 void timeline__waking(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 {
 	if (th->open) {
-		close_as(tl, th, HOST_BLOCKED, t);
-	} else if (th->state == HOST_RUNNING) {
-		th->woken = true;
-		return;
-	} else if (th->state == HOST_BLOCKED || th->state == HOST_STOPPED) {
-		close_as(tl, th, th->state, t);
-	} else {
+		if (!th->woken_at)
+			th->woken_at = t;
 		return;
 	}
+	if (th->state == HOST_RUNNING)
+		th->woken = true;
+	if (th->state != HOST_BLOCKED && th->state != HOST_STOPPED)
+		return;
+	close_as(tl, th, th->state, t);
 	th->state = HOST_RUNNABLE;
 	th->woken_early = false;
 }
@@ -172,6 +192,8 @@ void timeline__acted(struct timeline *tl, struct timeline_thread *th, uint64_t t
 {
 	bool runs = th->open || th->state == HOST_RUNNING;
 
+	if (th->open)
+		th->woken = th->woken_at;
 	close_as(tl, th, runs ? HOST_RUNNING : HOST_UNKNOWN, t);
 	th->state = HOST_RUNNING;
 	if (!runs)

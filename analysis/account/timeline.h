@@ -15,13 +15,14 @@
  *                        still ran                        going to sleep and its switch
  *   switched out asleep  switched in, never woken         BLOCKED: the wake-up was not recorded
  *   begin of the watch   switched out                     RUNNING
- *   begin of the watch   woken                            BLOCKED
- *   begin of the watch   switched in                      RUNNABLE
+ *   begin of the watch   switched in                      RUNNABLE, or if it was woken in between,
+ *                                                         BLOCKED before that
  *   (anything else)                                       UNKNOWN: an event was lost
  *
  * The watch begins when the thread is known and scheduler records flow, whichever is later; the
  * time before it is UNKNOWN. A mark that the thread itself emits proves that it runs. The last
- * interval has no second end; it gets the state that its beginning suggests.
+ * interval has no second end; it gets the state that its beginning suggests. After a lost event
+ * the watch begins anew.
  */
 #ifndef XPUGAP_ANALYSIS_ACCOUNT_TIMELINE_H
 #define XPUGAP_ANALYSIS_ACCOUNT_TIMELINE_H
@@ -45,12 +46,13 @@ struct timeline_thread {
 	uint64_t since;		   /* the open interval's beginning */
 	uint64_t sum[HOST_STATES]; /* of the closed intervals */
 	uint64_t voluntary, involuntary;
-	uint32_t cpu;	  /* where it runs */
-	uint8_t state;	  /* enum host_state as it seems now */
-	bool watched;	  /* false: the open interval lies before the watch */
-	bool open;	  /* watched, and no event yet: the next one tells */
-	bool woken;	  /* a wake-up came while it ran */
-	bool woken_early; /* one came before the switch that began this interval */
+	uint32_t cpu;	   /* where it runs */
+	uint8_t state;	   /* enum host_state as it seems now */
+	bool watched;	   /* false: the open interval lies before the watch */
+	bool open;	   /* watched, and no event yet: the next one tells */
+	bool woken;	   /* a wake-up came while it ran */
+	uint64_t woken_at; /* first wake-up while open, 0: none */
+	bool woken_early;  /* one came before the switch that began this interval */
 };
 
 struct timeline_ops {

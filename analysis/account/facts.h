@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel did with some threads during some time. */
+#ifndef XPUGAP_ANALYSIS_ACCOUNT_FACTS_H
+#define XPUGAP_ANALYSIS_ACCOUNT_FACTS_H
+
+#include <stdint.h>
+
+#include "analysis/account/timeline.h"
+
+struct facts {
+	uint64_t host_ns[HOST_STATES]; /* summed over the threads */
+	uint64_t voluntary, involuntary;
+	uint64_t ioctls;   /* that returned in this time */
+	uint64_t ioctl_ns; /* that threads were inside one */
+};
+
+static inline void facts__add(struct facts *to, const struct facts *f)
+{
+	int i;
+
+	for (i = 0; i < HOST_STATES; i++)
+		to->host_ns[i] += f->host_ns[i];
+	to->voluntary += f->voluntary;
+	to->involuntary += f->involuntary;
+	to->ioctls += f->ioctls;
+	to->ioctl_ns += f->ioctl_ns;
+}
+
+/* Of one thread this is the wall time. */
+static inline uint64_t facts__total_ns(const struct facts *f)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < HOST_STATES; i++)
+		sum += f->host_ns[i];
+	return sum;
+}
+
+#endif
