@@ -128,6 +128,33 @@ Test(jpeg, decoder_works_after_an_error)
 	free(data);
 }
 
+/* A file without its tables must not be decoded by those of the file before it. */
+Test(jpeg, nothing_is_kept_of_the_image_before)
+{
+	struct jpeg_decoder *d = jpeg_decoder__new();
+	size_t len, i, stride;
+	uint8_t *data = encode(40, 30, 75, true, &len), *bare = malloc(len);
+	const uint8_t *rgbx;
+	uint32_t w, h;
+	int fresh, err;
+
+	memcpy(bare, data, len);
+	for (i = 0; i + 1 < len; i++)
+		if (bare[i] == 0xff && bare[i + 1] == 0xdb) /* quantisation becomes a comment */
+			bare[i + 1] = 0xfe;
+	fresh = decode(bare, len);
+	cr_assert_eq(fresh, -EBADMSG);
+	cr_assert_eq(jpeg_decoder__open(d, data, len, &w, &h), 0);
+	cr_assert_eq(jpeg_decoder__region(d, 0, 0, w, h, &rgbx, &stride), 0);
+	err = jpeg_decoder__open(d, bare, len, &w, &h);
+	if (!err)
+		err = jpeg_decoder__region(d, 0, 0, w, h, &rgbx, &stride);
+	cr_expect_eq(err, fresh);
+	jpeg_decoder__free(d);
+	free(data);
+	free(bare);
+}
+
 Test(jpeg, giants_are_refused)
 {
 	size_t len, i;

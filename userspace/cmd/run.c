@@ -223,6 +223,24 @@ static int open_events(struct run *r)
 	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, r->signal_fd, &ev) < 0 ? -errno : 0;
 }
 
+/* From here on we are the caller, and what we start is, too. */
+static int become_caller(const struct run *r)
+{
+	int err = caller__become(&r->caller, false);
+
+	if (err) {
+		log_error("cannot give up rights: %s", log__err(err));
+		return err;
+	}
+	if (r->caller.sudo && r->caller.name) {
+		setenv("HOME", r->caller.home, 1);
+		setenv("USER", r->caller.name, 1);
+		setenv("LOGNAME", r->caller.name, 1);
+		setenv("SHELL", r->caller.shell, 1);
+	}
+	return 0;
+}
+
 static int prepare(struct run *r)
 {
 	int err = run_dir__create(r);
@@ -235,11 +253,9 @@ static int prepare(struct run *r)
 		return err;
 	}
 	begin_trace(r);
-	err = caller__become(&r->caller, false);
-	if (err) {
-		log_error("cannot give up rights: %s", log__err(err));
+	err = become_caller(r);
+	if (err)
 		return err;
-	}
 	tree__adopt();
 	return run_dir__write_config(r) ?: run_dir__write_machine(r);
 }

@@ -309,7 +309,6 @@ static int fork_child(struct child *c, const int theirs[STREAMS])
 {
 	struct launch_opts lopts = {
 		.argv = c->args,
-		.caller = &c->run->caller,
 		.out_fd = theirs[STREAM_STDOUT],
 		.err_fd = theirs[STREAM_STDERR],
 		.group = true,

@@ -101,7 +101,11 @@ int jpeg_decoder__open(struct jpeg_decoder *d, const void *data, size_t len, uin
 
 	d->warnings = 0;
 	d->reason[0] = '\0';
-	jpeg_abort_decompress(&d->cinfo);
+	/* a file without tables would be decoded by those of the one before it */
+	jpeg_destroy_decompress(&d->cinfo);
+	err = create(d);
+	if (err)
+		return -err;
 	if (len == 0)
 		return fail(d, "the file is empty");
 	err = setjmp(d->env);
