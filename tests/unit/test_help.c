@@ -101,6 +101,6 @@ Test(help, page_keeps_every_character)
 	has(".It Fl o , Fl \\-output Ar \"\\&FILE\"\n");
 	has(".Fl \\-no\\-trace\n");
 	has("Otherwise that of CMD.\n");
-	has(".Xr xpugap 1 ,\n.Xr trace 5 ,\n.Xr perf 1\n");
+	has(".Xr perf 1 ,\n.Xr xpugap 1 ,\n.Xr trace 5\n");
 	free(text);
 }

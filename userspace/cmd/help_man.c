@@ -2,11 +2,14 @@
 /* Manual pages in mdoc(7), from the same rows that parse the command line. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/help.h"
 #include "userspace/lib/wrap.h"
+
+#define MAX_REFS 64
 
 /* Print @s so that roff reads every character as itself; @start: at the start of a line. */
 static void roff(FILE *out, const char *s, size_t len, bool start)
@@ -188,23 +191,59 @@ static void examples(FILE *out, const struct cmd_example *e)
 	}
 }
 
-/* @refs: "trace(5), perf(1)" */
-static void see_also(FILE *out, const char *refs)
+struct ref {
+	char name[64];
+	char section;
+};
+
+struct refs {
+	struct ref refs[MAX_REFS];
+	size_t n;
+};
+
+static void add_ref(struct refs *r, const char *name, char section)
+{
+	if (r->n == MAX_REFS)
+		return;
+	snprintf(r->refs[r->n].name, sizeof(r->refs[r->n].name), "%s", name);
+	r->refs[r->n++].section = section;
+}
+
+/* "trace(5), perf(1)" */
+static void add_refs(struct refs *r, const char *text)
 {
 	char name[64], section;
 	int n;
 
-	fputs(".Sh SEE ALSO\n.Xr xpugap 1", out);
-	while (refs && sscanf(refs, " %63[^( ](%c)%n", name, &section, &n) == 2) {
-		fprintf(out, " ,\n.Xr %s %c", name, section);
-		refs += n;
-		refs += strspn(refs, ", ");
+	while (text && sscanf(text, " %63[^( ](%c)%n", name, &section, &n) == 2) {
+		add_ref(r, name, section);
+		text += n;
+		text += strspn(text, ", ");
 	}
-	fputc('\n', out);
+}
+
+/* As manuals want it: by section, then by name. */
+static int compare_refs(const void *a, const void *b)
+{
+	const struct ref *x = a, *y = b;
+
+	return x->section != y->section ? x->section - y->section : strcasecmp(x->name, y->name);
+}
+
+static void see_also(FILE *out, struct refs *r)
+{
+	size_t i;
+
+	qsort(r->refs, r->n, sizeof(r->refs[0]), compare_refs);
+	fputs(".Sh SEE ALSO\n", out);
+	for (i = 0; i < r->n; i++)
+		fprintf(out, ".Xr %s %c%s\n", r->refs[i].name, r->refs[i].section,
+			i + 1 < r->n ? " ," : "");
 }
 
 static void command_page(const struct cmd *cmd, FILE *out)
 {
+	struct refs refs = {.n = 0};
 	char name[64];
 
 	snprintf(name, sizeof(name), "xpugap-%s", cmd->name);
@@ -217,12 +256,16 @@ static void command_page(const struct cmd *cmd, FILE *out)
 	options(out, cmd->opts);
 	exit_status(out, cmd->exit_status);
 	examples(out, cmd->examples);
-	see_also(out, cmd->see_also);
+	add_ref(&refs, "xpugap", '1');
+	add_refs(&refs, cmd->see_also);
+	see_also(out, &refs);
 }
 
 static void overview_page(FILE *out)
 {
+	struct refs refs = {.n = 0};
 	const struct cmd *const *c;
+	char name[64];
 
 	head(out, "xpugap", "profiler for AI accelerators and the kernel around them");
 	fputs(".Sh SYNOPSIS\n.Nm\n.Ar COMMAND\n.Op Ar OPTION ...\n.Op Ar OPERAND ...\n"
@@ -247,10 +290,12 @@ static void overview_page(FILE *out)
 	      ".It Ev NO_COLOR\nWhen not empty, no colours are used on terminals.\n.El\n",
 	      out);
 	exit_status(out, NULL);
-	fputs(".Sh SEE ALSO\n", out);
-	for (c = cmds; *c; c++)
-		fprintf(out, ".Xr xpugap-%s 1 ,\n", (*c)->name);
-	fputs(".Xr xpugap_mark 3 ,\n.Xr trace 5\n", out);
+	for (c = cmds; *c; c++) {
+		snprintf(name, sizeof(name), "xpugap-%s", (*c)->name);
+		add_ref(&refs, name, '1');
+	}
+	add_refs(&refs, "xpugap_mark(3), trace(5)");
+	see_also(out, &refs);
 }
 
 void help__man(const struct cmd *cmd, FILE *out)
