@@ -12,6 +12,7 @@
 
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/output.h"
+#include "userspace/cmd/record_source.h"
 #include "userspace/lib/caller.h"
 #include "userspace/lib/column.h"
 #include "userspace/lib/log.h"
@@ -34,6 +35,8 @@ struct record_opts {
 	bool priority;
 	uint64_t level;
 	const char *way;
+	const char *source;
+	bool pace;
 };
 
 static const struct opt rows[] = {
@@ -72,6 +75,16 @@ static const struct opt rows[] = {
 	 OPT_OFFSET(record_opts, priority), .def = "true"},
 	{"level", 0, OPT_U64, "N", "compression of the trace, 1 (fast, default) to 19",
 	 OPT_OFFSET(record_opts, level), .def = "1"},
+	{"source", 0, OPT_STR, "SOURCE",
+	 "record no program but replay:TRACE, a trace again, or fake:RECIPE",
+	 .more = "Replaying repairs a damaged trace as far as that is possible. fake makes records "
+		 "up, for tests: RECIPE is a list such as "
+		 "records=100000,rate=1000000,types=ioctl*6+sched_switch*3; further keys are "
+		 "rings, user (rings of programs), threads, seed, lost (a loss after so many "
+		 "records) and start (ns).",
+	 OPT_OFFSET(record_opts, source)},
+	{"pace", 0, OPT_FLAG, NULL, "with --source: as fast as the times of the records say",
+	 OPT_OFFSET(record_opts, pace)},
 	{"way", 0, OPT_STR, "WAY", "attach hooks in this way only (see 'xpugap doctor')",
 	 OPT_OFFSET(record_opts, way)},
 	{0},
@@ -379,6 +392,33 @@ static int record(struct record *r, char **argv)
 	return err || r->status ? EXIT_FAILED : EXIT_OK;
 }
 
+static int run_source(const struct record_opts *o, int argc)
+{
+	struct caller caller;
+	const struct record_source_opts opts = {
+		.source = o->source,
+		.output = o->output,
+		.force = o->force,
+		.pace = o->pace,
+		.sync = o->sync,
+		.level = (int)o->level,
+		.caller = &caller,
+	};
+	int status;
+
+	if (argc) {
+		log_error("record: --source records no program");
+		return EXIT_USAGE;
+	}
+	if (o->quiet)
+		log__set_level(LOG_WARNING);
+	if (caller__get(&caller, o->as_root))
+		return EXIT_FAILED;
+	status = record_source(&opts);
+	caller__free(&caller);
+	return status;
+}
+
 static int run(const void *values, int argc, char **argv)
 {
 	const struct record_opts *o = values;
@@ -396,6 +436,10 @@ static int run(const void *values, int argc, char **argv)
 	};
 	int status = EXIT_USAGE;
 
+	if (o->source) {
+		status = run_source(o, argc);
+		goto out;
+	}
 	if (argc == 0) {
 		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...])");
 		goto out;

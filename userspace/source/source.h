@@ -6,6 +6,7 @@
 #ifndef XPUGAP_SOURCE_SOURCE_H
 #define XPUGAP_SOURCE_SOURCE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,7 @@ struct source_ctx {
 	uint64_t memory_bytes;	     /* of all its rings together; 0: the source's default */
 	const char *way;	     /* bpf: attach in this way only; NULL: the best there is */
 	const char *input;	     /* replay: a trace; fake: a recipe */
+	bool pace;		     /* replay, fake: as fast as the times of the records say */
 };
 
 struct source_stats {
@@ -67,6 +69,16 @@ struct source_ops {
 	X(mark, "marks of the recorded programs")                                                  \
 	X(replay, "a recorded trace again")                                                        \
 	X(fake, "made-up records by recipe, for tests")
+
+/* NULL if there is none of that name. */
+const struct source_ops *source__find(const char *name);
+
+/*
+ * Record with one source that needs nothing else (replay, fake) until it ends or *@stop becomes
+ * true, and complete the trace. 0 or -errno (printed).
+ */
+int source__copy(const struct source_ops *ops, const struct source_ctx *ctx,
+		 const volatile sig_atomic_t *stop);
 
 #define SOURCE_DECLARE(name, what) extern const struct source_ops source_##name;
 SOURCE_TABLE(SOURCE_DECLARE)
