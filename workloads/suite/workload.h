@@ -64,7 +64,7 @@ struct workload {
 };
 
 /* X(name, what it is); a row is added together with its file models/NAME.c */
-#define WORKLOAD_TABLE(X)
+#define WORKLOAD_TABLE(X) X(flops, "square matrix products, as Milabench's flops")
 
 #define WORKLOAD_DECLARE(name, what) extern const struct workload workload_##name;
 WORKLOAD_TABLE(WORKLOAD_DECLARE)
