@@ -42,15 +42,23 @@ static struct resnet_param *add_param(struct build *b, const char *of, const cha
 	struct resnet_param *p = &b->r->params[b->r->n_params++];
 
 	snprintf(p->name, sizeof(p->name), "%s.%s", of, what);
-	p->w = make(b, p->name, DTYPE_F32, TENSOR_STATE, n, d0, d1, d2, d2);
 	if (n > 1 && b->r->config.dtype != DTYPE_F32)
 		p->copy = make(b, p->name, b->r->config.dtype, TENSOR_STATE, n, d0, d1, d2, d2);
+	else
+		p->w = make(b, p->name, DTYPE_F32, TENSOR_STATE, n, d0, d1, d2, d2);
 	return p;
 }
 
 static struct tensor *used(const struct resnet_param *p)
 {
 	return p->copy ? p->copy : p->w;
+}
+
+/* Once the operation that computes with the copy has chosen its layout. */
+static void add_master(struct build *b, struct resnet_param *p)
+{
+	if (p->copy)
+		p->w = program__like(b->p, p->name, DTYPE_F32, TENSOR_STATE, p->copy);
 }
 
 static struct resnet_param *unit_params(const struct build *b, int u)
@@ -74,6 +82,7 @@ static void conv_forward(struct build *b, int i)
 				       .y = a->x,
 				       .window = {u->size, u->stride, u->pad}},
 		     "%s.fwd", u->conv);
+	add_master(b, w);
 }
 
 static void norm_forward(struct build *b, int i)
@@ -141,6 +150,7 @@ static void head_forward(struct build *b)
 				       .bias = w[1].w,
 				       .trans_x2 = true},
 		     "fc.fwd");
+	add_master(b, &w[0]);
 	program__add(b->p, OP_cross_entropy,
 		     &(struct op_args){.x = b->logits,
 				       .labels = b->r->labels,
