@@ -6,26 +6,26 @@
 #include "workloads/data/rng.h"
 
 /* Box and Muller: two normal numbers of two uniform ones. */
-static void normal_pair(struct rng *r, double *a, double *b)
+static void normal_pair(struct rng *r, float *a, float *b)
 {
-	double radius = sqrt(-2 * log(1 - rng__f64(r)));
-	double angle = 2 * M_PI * rng__f64(r);
+	float radius = sqrtf(-2 * logf((float)(1 - rng__f64(r))));
+	float angle = (float)(2 * M_PI * rng__f64(r));
 
-	*a = radius * cos(angle);
-	*b = radius * sin(angle);
+	*a = radius * cosf(angle);
+	*b = radius * sinf(angle);
 }
 
 void init__normal(float *x, size_t n, double deviation, uint64_t seed, uint64_t stream)
 {
 	struct rng r = rng__of(seed, 0, stream);
-	double a, b;
+	float a, b;
 	size_t i;
 
 	for (i = 0; i < n; i += 2) {
 		normal_pair(&r, &a, &b);
-		x[i] = deviation * a;
+		x[i] = (float)deviation * a;
 		if (i + 1 < n)
-			x[i + 1] = deviation * b;
+			x[i + 1] = (float)deviation * b;
 	}
 }
 

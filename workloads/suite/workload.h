@@ -64,7 +64,9 @@ struct workload {
 };
 
 /* X(name, what it is); a row is added together with its file models/NAME.c */
-#define WORKLOAD_TABLE(X) X(flops, "square matrix products, as Milabench's flops")
+#define WORKLOAD_TABLE(X)                                                                          \
+	X(flops, "square matrix products, as Milabench's flops")                                   \
+	X(resnet50, "ResNet-50 trained on JPEG files")
 
 #define WORKLOAD_DECLARE(name, what) extern const struct workload workload_##name;
 WORKLOAD_TABLE(WORKLOAD_DECLARE)
