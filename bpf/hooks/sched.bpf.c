@@ -14,7 +14,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* what this kernel has, as the recorder found it in the kernel's type information */
 const volatile bool switch_has_state = true; /* sched_switch passes the state: since 5.18 */
-const volatile bool report_exits = true;     /* the task hook is there, its ends are told here */
 
 #define TASK_REPORT 0x7f /* the states that sched_switch reports */
 #define TASK_IDLE   0x402
@@ -27,9 +26,9 @@ const volatile bool report_exits = true;     /* the task hook is there, its ends
 /*
  * Whether an interrupt woke the task shows in the preemption count. arm64 keeps it with the task.
  * On x86-64 it is a per-cpu variable, in one of two places, or out of reach where kallsyms does
- * not list variables. An object that so much as names one that is not there needs CAP_SYS_ADMIN
- * (libbpf then looks for it in modules), so there are three objects: this file, and two that
- * include it with a name defined.
+ * not list variables; then the beginnings and ends of interrupts are counted. An object that so
+ * much as names a variable that is not there needs CAP_SYS_ADMIN (libbpf then looks for it in
+ * modules), so there are three objects: this file, and two that include it with a name defined.
  */
 #if defined(BY_PREEMPT_COUNT)
 extern const int __preempt_count __ksym;
@@ -37,18 +36,50 @@ extern const int __preempt_count __ksym;
 extern const struct pcpu_hot pcpu_hot __ksym;
 #endif
 
-static __always_inline int preempt_count(struct task_struct *waker)
+static __always_inline bool in_interrupt(struct cpu_state *c, struct task_struct *waker)
 {
 #if defined(BY_PREEMPT_COUNT)
-	return *(int *)bpf_this_cpu_ptr(&__preempt_count);
+	return *(int *)bpf_this_cpu_ptr(&__preempt_count) & IN_INTERRUPT;
 #elif defined(BY_PCPU_HOT)
-	return ((struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return ((struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count & IN_INTERRUPT;
 #elif defined(__TARGET_ARCH_arm64)
-	return waker->thread_info.preempt.count;
+	return waker->thread_info.preempt.count & IN_INTERRUPT;
 #else
-	return 0;
+	return c->interrupts;
 #endif
 }
+
+#if defined(__TARGET_ARCH_x86) && !defined(BY_PREEMPT_COUNT) && !defined(BY_PCPU_HOT)
+
+/*
+ * Device interrupts, soft ones, and timers that expire in the timer interrupt: whatever else runs
+ * in interrupts wakes nobody. Ends stand before beginnings so that they are attached first; a
+ * count that went wrong is put right at the next switch, which is never in an interrupt.
+ */
+static __always_inline int count_interrupt(int n)
+{
+	struct cpu_state *c = cpu__get();
+
+	if (c && (n > 0 || c->interrupts))
+		c->interrupts += n;
+	return 0;
+}
+
+#define COUNT_INTERRUPT(end, begin)                                                                \
+	SEC("tp_btf/" #end) int end(void *ctx)                                                     \
+	{                                                                                          \
+		return count_interrupt(-1);                                                        \
+	}                                                                                          \
+	SEC("tp_btf/" #begin) int begin(void *ctx)                                                 \
+	{                                                                                          \
+		return count_interrupt(1);                                                         \
+	}
+
+COUNT_INTERRUPT(irq_handler_exit, irq_handler_entry)
+COUNT_INTERRUPT(softirq_exit, softirq_entry)
+COUNT_INTERRUPT(hrtimer_expire_exit, hrtimer_expire_entry)
+
+#endif
 
 /* One bit as sched_switch prints it; a preempted task counts as running. */
 static __always_inline __u32 report_state(struct task_struct *prev, __u32 state, bool preempt)
@@ -110,7 +141,10 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	struct hook_counts *h;
 	__u64 t;
 
-	if (!flags || !c)
+	if (!c)
+		return 0;
+	c->interrupts = 0;
+	if (!flags)
 		return 0;
 	h = &c->hook[REC_HOOK_SCHED];
 	t = cost__begin(h);
@@ -138,7 +172,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	}
 	if (!(flags & REC_SCHED_NEXT_TARGET) && next->pid)
 		filter__neighbour(h, next);
-	if (from && report_exits && (state & TASK_DEAD)) {
+	if (from && (state & TASK_DEAD)) {
 		h = counts__get(REC_HOOK_TASK);
 		if (h)
 			task__exit(h, prev);
@@ -151,18 +185,20 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
-	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
+	struct cpu_state *c = cpu__get();
 	struct rec_sched_waking *rec;
 	struct task_state *from;
+	struct hook_counts *h;
 	__u64 t;
 
 	from = filter__find(waker);
 	flags |= who(from, filter__find(wakee));
-	if (!(flags & (REC_SCHED_PREV_TARGET | REC_SCHED_NEXT_TARGET)) || !h)
+	if (!(flags & (REC_SCHED_PREV_TARGET | REC_SCHED_NEXT_TARGET)) || !c)
 		return 0;
+	h = &c->hook[REC_HOOK_SCHED];
 	t = cost__begin(h);
 	/* the idle task wakes nobody by itself */
-	if (preempt_count(waker) & IN_INTERRUPT || !waker->pid)
+	if (in_interrupt(c, waker) || !waker->pid)
 		flags |= REC_SCHED_IRQ;
 	rec = ring__reserve(h, REC_SCHED_WAKING, sizeof(*rec));
 	if (rec) {

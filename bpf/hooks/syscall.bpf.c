@@ -66,22 +66,20 @@ static __always_inline void identify(struct call *call, struct task_struct *task
 	}
 }
 
-/* Is system call @nr an ioctl of @task? The numbers of 32-bit calls mean others in 64-bit ones. */
-static __always_inline bool is_ioctl(struct task_struct *task, int nr, bool *compat)
-{
-	*compat = task__compat(task);
-	return nr == (*compat ? NR_IOCTL_COMPAT : NR_IOCTL);
-}
-
 /* Is @task, the current one, a target? The answer is kept until another task asks. */
 static __always_inline bool is_target(struct cpu_state *c, struct task_struct *task)
 {
+	struct task_state *s;
+
 	if (c->task_pid != task->pid || c->task_start != task->start_time ||
 	    c->generation != c->targets) {
 		c->generation = c->targets;
 		c->task_pid = task->pid;
 		c->task_start = task->start_time;
-		c->is_target = filter__find(task) != NULL;
+		s = filter__find(task);
+		c->is_target = s != NULL;
+		if (s)
+			s->flags &= ~TASK_STATE_INSIDE;
 		c->call.start_ns = 0;
 	}
 	return c->is_target;
@@ -95,7 +93,10 @@ static __always_inline struct call *new_call(struct cpu_state *c, struct task_st
 	if (keep_on_cpu)
 		return is_target(c, task) ? &c->call : NULL;
 	s = filter__find(task);
-	return s ? &s->call : NULL;
+	if (!s)
+		return NULL;
+	s->flags &= ~TASK_STATE_INSIDE;
+	return &s->call;
 }
 
 static __always_inline void fill_call(struct call *call, struct task_struct *task,
@@ -168,8 +169,7 @@ static __always_inline int end_call(struct hook_counts *h, struct task_struct *t
 
 /*
  * The return of a call that was kept with the task, or that was never entered: a seccomp filter
- * answered it, so it begins and ends here. Calls from before the recording are not told from
- * those, except that a task which was recorded from its beginning has none.
+ * answered it, so it begins and ends here; unless it began before its task became a target.
  */
 static __always_inline int end_other(struct hook_counts *h, struct task_struct *task,
 				     struct pt_regs *regs, long ret, bool compat)
@@ -179,8 +179,10 @@ static __always_inline int end_other(struct hook_counts *h, struct task_struct *
 	if (!s)
 		return 0;
 	if (!s->call.start_ns) {
-		if (!(s->flags & TASK_STATE_BORN))
+		if (s->flags & TASK_STATE_INSIDE) {
+			s->flags &= ~TASK_STATE_INSIDE;
 			return 0;
+		}
 		h->hits++;
 		s->call.flags = 0;
 		fill_call(&s->call, task, regs, compat);

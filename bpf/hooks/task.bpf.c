@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The task hook: who is created, runs which program, has which name, and ends. */
+#include "bpf/include/arch.bpf.h"
 #include "bpf/include/task.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -27,7 +28,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 	t = cost__begin(h);
 	state = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state) {
-		state->flags = TASK_STATE_DEFINED | TASK_STATE_BORN;
+		state->flags = TASK_STATE_DEFINED;
 		__sync_fetch_and_add(&live, 1);
 	} else {
 		h->lost_state++;
@@ -113,6 +114,15 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	return 0;
 }
 
+/* Is @task in an ioctl, or was that its last call? What it entered the kernel with says so. */
+static __always_inline bool task__in_ioctl(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	bool compat;
+
+	return is_ioctl(task, regs__nr(regs), &compat);
+}
+
 /*
  * Walk over all tasks: those whose ancestor is a target become targets, and every target that
  * no record has told of yet gets a TASK record. The recorder repeats the walk until it finds
@@ -123,7 +133,7 @@ int walk_tree(struct bpf_iter__task *ctx)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
 	struct task_struct *task = ctx->task, *up;
-	struct task_state *state;
+	struct task_state fresh = {.flags = TASK_STATE_INSIDE}, *state;
 	int i;
 
 	if (!task || !h)
@@ -136,13 +146,16 @@ int walk_tree(struct bpf_iter__task *ctx)
 	}
 	if (!state)
 		return 0;
-	state = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	state = bpf_task_storage_get(&tasks, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
 		__sync_fetch_and_add(&h->lost_state, 1);
 		return 0;
 	}
 	if (state->flags & TASK_STATE_DEFINED)
 		return 0;
+	/* looked at after it became a target: a call that it enters from now on is recorded */
+	if (!task__in_ioctl(task))
+		state->flags &= ~TASK_STATE_INSIDE;
 	if (task__define(h, task, REC_TASK_TARGET)) {
 		state->flags |= TASK_STATE_DEFINED;
 		__sync_fetch_and_add(&found, 1);

@@ -72,4 +72,11 @@ static __always_inline __u64 regs__arg2(const struct pt_regs *regs, bool compat)
 
 #endif
 
+/* Is system call @nr an ioctl of @task? The numbers of 32-bit calls mean others in 64-bit ones. */
+static __always_inline bool is_ioctl(struct task_struct *task, int nr, bool *compat)
+{
+	*compat = task__compat(task);
+	return nr == (*compat ? NR_IOCTL_COMPAT : NR_IOCTL);
+}
+
 #endif

@@ -59,6 +59,7 @@ struct call {
  * @is_target: what task storage said of it
  * @generation: of the targets then
  * @targets: generation of the targets now; the recorder counts it up when it adds some
+ * @interrupts: that are being handled, where the sched hook has to count them
  */
 struct cpu_state {
 	struct call call;
@@ -67,12 +68,13 @@ struct cpu_state {
 	__u32 is_target;
 	__u64 generation;
 	__u64 targets;
+	__u64 interrupts;
 	struct hook_counts hook[HOOK_SEATS];
 };
 
 enum task_state_flags {
 	TASK_STATE_DEFINED = 1, /* a TASK or TASK_FORK record told of it */
-	TASK_STATE_BORN = 2,	/* recorded from its first instruction */
+	TASK_STATE_INSIDE = 2,	/* may be in a call that began before it was a target */
 };
 
 /* What is kept for each task of the target; having one makes it a target. */

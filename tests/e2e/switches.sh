@@ -21,7 +21,7 @@ done
 "$XPUGAP" dump --json trace | python3 -c '
 import json, sys
 
-PREEMPT, PREV, NEXT = 1, 2, 4
+PREEMPT, PREV, NEXT, IRQ = 1, 2, 4, 16
 recs = [json.loads(line) for line in sys.stdin]
 fail = []
 
@@ -56,6 +56,17 @@ for kind, tid, *rest in lines:
         # 35 is nanosleep, 230 clock_nanosleep, 0 read, 24 sched_yield
         sleeps = [r for r in mine if r["fields"]["prev_nr"] in (35, 230)]
         check(len(sleeps) >= 200, len(sleeps), "sleeps of 200 know their system call")
+        # a sleep is ended by the timer interrupt, a read from a pipe by who wrote, whatever ran
+        wakes = [r for r in recs if r["type"] == "sched_waking" and r["fields"]["wakee_tid"] == tid]
+        by = {35: [0, 0], 230: [0, 0], 0: [0, 0]}
+        for leave in mine:
+            nr = leave["fields"]["prev_nr"]
+            wake = next((w for w in wakes if w["time_ns"] > leave["time_ns"]), None)
+            if wake and nr in by and not flags(leave) & PREEMPT:
+                by[nr][bool(flags(wake) & IRQ)] += 1
+        sleep, read = [a + b for a, b in zip(by[35], by[230])], by[0]
+        check(sleep[0] == 0 and sleep[1] >= 200, "ends of sleeps by tasks, interrupts:", sleep)
+        check(read[1] == 0 and read[0] > 0, "ends of reads by tasks, interrupts:", read)
         print("thread:", v[2], "voluntary,", v[3], "involuntary")
     else:
         e = exits.get(tid)

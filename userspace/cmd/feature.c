@@ -202,7 +202,7 @@ static void probe_kallsyms(const struct kernel_facts *k, struct feature_result *
 		set(r, FEATURE_OK, "", "%s", k->sym_pcpu_hot ? "pcpu_hot" : "__preempt_count");
 	else
 		set(r, FEATURE_LIMITED, "use a kernel built with CONFIG_KALLSYMS_ALL",
-		    "not listed: a task that an interrupt woke seems woken by who was running");
+		    "not listed: interrupts are counted by more hooks");
 #else
 	set(r, FEATURE_OK, "", "not needed on this architecture");
 #endif

@@ -45,7 +45,7 @@ struct feature {
 	X(tracefs, "the tracing file system", "classic tracepoints and those of modules need it")  \
 	X(bpf_stats, "run-time statistics of BPF", "other tools' view of what hooks cost")         \
 	X(kallsyms, "symbols of kernel variables",                                                 \
-	  "through one of them wake-ups by interrupts are recognised")                             \
+	  "they tell at no cost whether an interrupt woke a task")                                 \
 	X(clock, "the clock that records are stamped with", "each record reads it once")           \
 	X(cgroup, "control groups", "by them containers and services are told apart")              \
 	X(cpus, "processors", "each has a ring of its own")                                        \

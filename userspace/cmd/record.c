@@ -45,6 +45,8 @@ static const struct opt rows[] = {
 	 .complete = OPT_COMPLETE_FILE, OPT_OFFSET(record_opts, output), .def = "xpugap.xpt"},
 	{"force", 'f', OPT_FLAG, NULL, "replace FILE if it exists", OPT_OFFSET(record_opts, force)},
 	{"probe", 'e', OPT_LIST, "NAME,...", "record only these probes (see 'xpugap list probes')",
+	 .more = "The probe task is always among them: by it the children and threads of CMD are "
+		 "followed.",
 	 OPT_OFFSET(record_opts, probes)},
 	{"require", 0, OPT_LIST, "NAME,...", "fail if one of these probes cannot be attached",
 	 .more = "Without it, a probe that cannot be attached is said and the rest is recorded.",

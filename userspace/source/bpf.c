@@ -236,15 +236,9 @@ nomem:
 
 static int bpf_start(struct source *s)
 {
-	int err;
-
 	s->checked_ns = s->counted_ns = now_ns();
 	hooks__attach(s->hooks);
-	err = write_hooks(s);
-	if (!err && hooks__report(s->hooks, REC_HOOK_SCHED)->state == REC_HOOK_ATTACHED)
-		err = trace_writer__meta(s->writer, now_ns(), "sched.irq",
-					 hooks__tell_irq(s->hooks) ? "told" : "unknown");
-	return err;
+	return write_hooks(s);
 }
 
 static int bpf_add(struct source *s, pid_t pid)

@@ -23,7 +23,7 @@
 #include "userspace/source/kernel.h"
 #include "userspace/source/probe.h"
 
-#define MAX_PROGRAMS 8
+#define MAX_PROGRAMS 12
 #define MAX_WALKS    16
 
 /* One family: the object that is loaded and its links. */
@@ -115,7 +115,6 @@ static int open_task(struct hooks *h, struct family *f)
 		if (!s)                                                                            \
 			return -errno;                                                             \
 		s->rodata->switch_has_state = (h)->facts.switch_has_state;                         \
-		s->rodata->report_exits = probe__wants((h)->opts.probes, REC_HOOK_TASK);           \
 		ADOPT(f, s);                                                                       \
 	} while (0)
 
@@ -218,12 +217,24 @@ static int load_rung(struct hooks *h, struct family *f, const struct rung *rung)
 	return err;
 }
 
+/* Whatever is recorded, the task hook is what follows the target's children and threads. */
+static bool wants(const struct hooks_opts *o, enum rec_hook_id hook)
+{
+	size_t i;
+
+	for (i = 0; i < NLADDERS; i++)
+		if ((ladders[i].hook == hook || hook == REC_HOOK_TASK) &&
+		    probe__wants(o->probes, ladders[i].hook))
+			return true;
+	return false;
+}
+
 static void load_family(struct hooks *h, const struct ladder *l)
 {
 	struct family *f = &h->family[l->hook];
 	unsigned int i;
 
-	if (!probe__wants(h->opts.probes, l->hook))
+	if (!wants(&h->opts, l->hook))
 		return;
 	f->report.state = REC_HOOK_REFUSED;
 	if (!h->maps)
@@ -325,16 +336,6 @@ static void free_maps(struct hooks *h)
 	h->ncpus = 0;
 }
 
-static bool wants_any(const struct hooks_opts *o)
-{
-	size_t i;
-
-	for (i = 0; i < NLADDERS; i++)
-		if (probe__wants(o->probes, ladders[i].hook))
-			return true;
-	return false;
-}
-
 struct hooks *hooks__new(const struct hooks_opts *opts)
 {
 	struct hooks *h = calloc(1, sizeof(*h));
@@ -344,7 +345,7 @@ struct hooks *hooks__new(const struct hooks_opts *opts)
 	if (!h)
 		return NULL;
 	h->opts = *opts;
-	if (!wants_any(opts))
+	if (!wants(opts, REC_HOOK_TASK))
 		return h;
 	libbpf_set_print(print_libbpf);
 	kernel_facts__get(&h->facts);
@@ -499,7 +500,7 @@ static int walk_tree(struct hooks *h)
 
 int hooks__add(struct hooks *h, pid_t pid)
 {
-	struct task_state state = {0};
+	struct task_state state = {.flags = TASK_STATE_INSIDE};
 	int fd, err;
 
 	if (!h->maps)
@@ -551,15 +552,6 @@ const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id 
 		if (ladders[i].hook == hook)
 			return &h->family[hook].report;
 	return NULL;
-}
-
-bool hooks__tell_irq(const struct hooks *h)
-{
-#if defined(__x86_64__)
-	return h->facts.sym_preempt_count || h->facts.sym_pcpu_hot;
-#else
-	return true;
-#endif
 }
 
 unsigned int hooks__ncpus(const struct hooks *h)

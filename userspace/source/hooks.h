@@ -69,9 +69,6 @@ const struct call *hooks__call_on(const struct hooks *h, unsigned int cpu, uint3
 /* Tasks of the targets that have not ended; -1: unknown (no task hook). */
 int64_t hooks__live(const struct hooks *h);
 
-/* Can wake-ups from interrupts be told from others? */
-bool hooks__tell_irq(const struct hooks *h);
-
 /* Possible cpus, their rings and their counters; 0 cpus when there are no maps. */
 unsigned int hooks__ncpus(const struct hooks *h);
 struct ring *hooks__ring(struct hooks *h, unsigned int cpu);
