@@ -42,10 +42,25 @@ expect '* help *' help ''
 expect ' help ' help --man h
 expect '  ' no-such-command --
 
+# values: choices, workloads, devices, files, and programs with their own arguments
+expect ' full small tiny ' run --size ''
+expect ' tiny ' run --size = t
+for workload in $("$XPUGAP" list workloads | awk 'NR > 1 { print $1 }'); do
+	expect "* $workload *" run ''
+done
+expect '* cpu *' run --device ''
+expect ' dir file ' record --output ''
+expect ' file ' record -o f
+expect '* true *' record -- tru
+expect '* true *' record --force tru
+expect ' file ' record -- true f
+expect ' file ' record true f
+expect ' file ' dump --json f
+
 # every option of every command is offered, and every command is
 for command in $("$XPUGAP" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 	expect "* $command *" "$command"
-	for name in $("$XPUGAP" "$command" --help | sed -n 's/^  \(-., \|    \)\(--[a-z0-9-]*\).*/\2/p'); do
+	for name in $("$XPUGAP" "$command" --help | sed -n 's/^  \(-., \|    \)\(--[a-z][a-z0-9-]*\).*/\2/p'); do
 		expect "* $name?(=) *" "$command" "$name"
 	done
 done

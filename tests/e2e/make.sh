@@ -42,14 +42,18 @@ $(cat "$tmp/diff")"
 	[ -n "$(compiled $header)" ] || fail "nothing reads '$header'"
 done
 
-# an eBPF program: its object, its skeleton, and those who read the skeleton
+# an eBPF program: its object and those that include it, their skeletons, and who reads these
 for source in bpf/hooks/*.bpf.c; do
-	skeleton=${source%.bpf.c}.skel.h
+	objects=$(echo "$source" && grep -l "#include \"$source\"" bpf/hooks/*.bpf.c)
 	steps=$($SUBMAKE -n V=1 -W "$source" all)
-	grep -q "gen skeleton .*${source%.bpf.c}.bpf.o" <<<"$steps" || fail "'$source' new: no skeleton"
-	[ "$(grep -c 'gen skeleton' <<<"$steps")" = 1 ] || fail "'$source' new: all skeletons"
-	diff <(readers "$skeleton") <(compiled "$source") >"$tmp/diff" || fail "'$source' new: readers of \
-'$skeleton' (<) and what make compiles (>) differ:
+	made=$(sed -n 's|.* gen skeleton .*/\(bpf/hooks/[^ ]*\)\.bpf\.o .*|\1.bpf.c|p' <<<"$steps")
+	[ "$(sort <<<"$made")" = "$(sort <<<"$objects")" ] ||
+		fail "'$source' new: it makes skeletons of $made"
+	for object in $objects; do
+		readers "${object%.bpf.c}.skel.h"
+	done | sort -u >"$tmp/readers"
+	diff "$tmp/readers" <(compiled "$source") >"$tmp/diff" ||
+		fail "'$source' new: readers of skeletons (<) and what make compiles (>) differ:
 $(cat "$tmp/diff")"
 done
 

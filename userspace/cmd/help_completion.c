@@ -66,29 +66,29 @@ static void offer(FILE *out, enum opt_complete kind)
 	}
 }
 
-/* "run:--output|run:-o) ..." for each option that takes a value */
-static void values(FILE *out, const struct cmd *cmd)
+/* "run:--output|run:-o) ..." if the option takes a value */
+static void value(FILE *out, const struct cmd *cmd, const struct opt *o)
 {
-	const struct opt *o;
-	int i;
+	const struct opt *others[OTHERS_MAX];
+	size_t i, n = o->type == OPT_OTHER ? o->others(others, OTHERS_MAX) : 0;
 
-	for (o = cmd->opts; o && o->name; o++) {
-		if (o->type == OPT_FLAG || o->type == OPT_OTHER)
-			continue;
-		fprintf(out, "\t%s:--%s", cmd->name, o->name);
-		if (o->letter)
-			fprintf(out, "|%s:-%c", cmd->name, o->letter);
-		fputs(") ", out);
-		if (o->type == OPT_CHOICE) {
-			fputs("_xpugap_words '", out);
-			for (i = 0; o->choices[i]; i++)
-				fprintf(out, "%s ", o->choices[i]);
-			fputc('\'', out);
-		} else {
-			offer(out, o->complete);
-		}
-		fputs("; return ;;\n", out);
+	for (i = 0; i < n; i++)
+		value(out, cmd, others[i]);
+	if (o->type == OPT_FLAG || o->type == OPT_OTHER)
+		return;
+	fprintf(out, "\t%s:--%s", cmd->name, o->name);
+	if (o->letter)
+		fprintf(out, "|%s:-%c", cmd->name, o->letter);
+	fputs(") ", out);
+	if (o->type == OPT_CHOICE) {
+		fputs("_xpugap_words '", out);
+		for (i = 0; o->choices[i]; i++)
+			fprintf(out, "%s ", o->choices[i]);
+		fputc('\'', out);
+	} else {
+		offer(out, o->complete);
 	}
+	fputs("; return ;;\n", out);
 }
 
 static void name(FILE *out, const struct opt *o, bool valued)
@@ -194,6 +194,7 @@ static const char operand[] = "\tesac\n"
 void help__completion_bash(FILE *out)
 {
 	const struct cmd *const *c;
+	const struct opt *o;
 
 	fputs(helpers, out);
 	fprintf(out,
@@ -208,7 +209,8 @@ void help__completion_bash(FILE *out)
 	fputs("\t*) return ;;\n", out);
 	fputs(search, out);
 	for (c = cmds; *c; c++)
-		values(out, *c);
+		for (o = (*c)->opts; o && o->name; o++)
+			value(out, *c, o);
 	fputs(operand, out);
 	for (c = cmds; *c; c++)
 		operands(out, *c);
