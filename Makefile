@@ -151,7 +151,7 @@ $(O)/libxpugap_mark.a: $(MARK_OBJS) $(O)/stamp/mark
 
 $(O)/libxpugap_mark.so.1: $(MARK_OBJS) $(O)/stamp/mark
 	$(say) LD $@
-	$(Q)$(CC) $(PLAIN_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $(MARK_OBJS)
+	$(Q)$(CC) $(PLAIN_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs,-z,nodelete -o $@ $(MARK_OBJS)
 
 $(O)/libxpugap_mark.so: $(O)/libxpugap_mark.so.1
 	$(Q)ln -sf $(<F) $@
