@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tell the profiler xpugap what a Python program is doing.
+
+    from xpugap_mark import step, range, counter
+
+    for i, (images, labels) in enumerate(loader):
+        step(i, items=len(images))
+        with range("forward"):
+            loss = model(images, labels)
+        counter("loss", loss.item())
+
+Every function may be called at any time, from any thread, in processes made by fork and spawn.
+When nothing records, or the library is not installed, they do nothing. xpugap_mark(3) says what
+each means; names and values are as there.
+"""
+
+import ctypes
+import functools
+import os
+
+__all__ = [
+    "connect", "correlation", "counter", "device", "launch", "now", "range", "range_begin",
+    "range_end", "recording", "role", "span", "step", "step_end", "unit", "unit_begin",
+    "unit_end", "unit_handover", "KERNEL", "H2D", "D2H", "D2D", "P2P", "COLLECTIVE",
+]
+
+KERNEL, H2D, D2H, D2D, P2P, COLLECTIVE = 0, 1, 2, 3, 4, 5
+
+_SONAME = "libxpugap_mark.so.1"
+_U16, _U32, _U64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
+_STR, _F64, _BOOL = ctypes.c_char_p, ctypes.c_double, ctypes.c_bool
+
+_FUNCTIONS = {
+    "recording": (_BOOL, []),
+    "connect": (_BOOL, [_STR]),
+    "now": (_U64, []),
+    "step": (None, [_U64, _U64]),
+    "step_end": (None, [_U64]),
+    "unit_begin": (None, [_U64, _STR]),
+    "unit_handover": (None, [_U64]),
+    "unit_end": (None, [_U64, _U64]),
+    "range_begin": (None, [_STR]),
+    "range_end": (None, [_STR]),
+    "device": (None, [_U32, _STR]),
+    "correlation": (_U64, []),
+    "launch": (None, [_U32, _U16, ctypes.c_int, _STR, _U64]),
+    "span": (None, [_U32, _U16, ctypes.c_int, _STR, _U64, _U64, _U64, _U64]),
+    "role": (None, [_STR]),
+    "counter": (None, [_STR, _F64]),
+}
+
+
+def _candidates():
+    """The library of the same installation as this file, or of the build, else the system's."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(here, "..", "..", _SONAME)  # PREFIX/lib/pythonX.Y/dist-packages
+    yield os.path.join(here, "..", "..", "..", "lib", _SONAME)
+    yield _SONAME
+
+
+def _load():
+    # PyDLL keeps the interpreter's lock: a mark is shorter than giving it up and taking it back
+    for path in _candidates():
+        try:
+            return ctypes.PyDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def _bind(lib, name):
+    result, arguments = _FUNCTIONS[name]
+    try:
+        function = getattr(lib, "xpugap_" + name)
+    except AttributeError:  # no library, or one older than this file
+        fallback = {"now": 0, "correlation": 1}.get(name, False if result is _BOOL else None)
+        return lambda *_: fallback
+    function.restype = result
+    function.argtypes = arguments
+    return function
+
+
+_lib = _load()
+_c = {name: _bind(_lib, name) for name in _FUNCTIONS}
+_step, _step_end, _counter, _role = _c["step"], _c["step_end"], _c["counter"], _c["role"]
+_range_begin, _range_end = _c["range_begin"], _c["range_end"]
+_unit_begin, _unit_end = _c["unit_begin"], _c["unit_end"]
+_launch, _span, _device = _c["launch"], _c["span"], _c["device"]
+
+recording = _c["recording"]
+now = _c["now"]
+correlation = _c["correlation"]
+unit_handover = _c["unit_handover"]
+
+
+@functools.lru_cache(maxsize=4096)
+def _text(name):
+    """Bytes of a name; the same object each time, which the library then knows by its address."""
+    if name is None or isinstance(name, bytes):
+        return name
+    return str(name).encode("utf-8", "replace")
+
+
+def connect(address):
+    """Attach to a recorder by the address that XPUGAP_MARK has in programs that it starts."""
+    return _c["connect"](_text(address))
+
+
+def step(number, items=0):
+    """Step `number` begins; the one that ended processed `items`."""
+    _step(number, items)
+
+
+def step_end(items=0):
+    """The last step ended and none begins."""
+    _step_end(items)
+
+
+def unit_begin(unit_id, kind="unit"):
+    """A unit of work with an id of its own begins, on this thread."""
+    _unit_begin(unit_id, _text(kind))
+
+
+def unit_end(unit_id, items=0):
+    """The unit ended after `items`."""
+    _unit_end(unit_id, items)
+
+
+def range_begin(name):
+    """A named range of this thread opens; ranges nest."""
+    _range_begin(_text(name))
+
+
+def range_end(name):
+    """The innermost range of that name closes."""
+    _range_end(_text(name))
+
+
+def role(name):
+    """What this thread does: "loader", "pin", "server"."""
+    _role(_text(name))
+
+
+def counter(name, value):
+    """A value over time: "loss", "queue_depth"."""
+    _counter(_text(name), value)
+
+
+def device(number, name):
+    """Name the device that spans call `number`."""
+    _device(number, _text(name))
+
+
+def launch(number, queue, kind, name, corr):
+    """This thread hands work to a queue of a device; the span with the same `corr` follows."""
+    _launch(number, queue, kind, _text(name), corr)
+
+
+def span(number, queue, kind, name, start_ns, end_ns, corr=0, size=0):
+    """Work of a device queue that has ended, times as now(); `size`: bytes moved by a copy."""
+    _span(number, queue, kind, _text(name), start_ns, end_ns, corr, size)
+
+
+class range:  # pylint: disable=redefined-builtin,invalid-name
+    """A range as `with range("forward"):` or as the decorator `@range("forward")`."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name):
+        self._name = _text(name)
+
+    def __enter__(self):
+        _range_begin(self._name)
+        return self
+
+    def __exit__(self, *_):
+        _range_end(self._name)
+        return False
+
+    def __call__(self, function):
+        name = self._name
+
+        @functools.wraps(function)
+        def marked(*args, **kwargs):
+            _range_begin(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _range_end(name)
+
+        return marked
+
+
+class unit:  # pylint: disable=invalid-name
+    """A unit as `with unit(request_id, "request"):`, ended on the thread that leaves the block."""
+
+    __slots__ = ("_id", "_kind", "items")
+
+    def __init__(self, unit_id, kind="unit"):
+        self._id = unit_id
+        self._kind = _text(kind)
+        self.items = 1
+
+    def __enter__(self):
+        _unit_begin(self._id, self._kind)
+        return self
+
+    def __exit__(self, *_):
+        _unit_end(self._id, self.items)
+        return False
