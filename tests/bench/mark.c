@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What a mark costs the program that makes it: each kind in batches that alternate with batches
- * of an empty loop, while a second process plays a recorder that keeps the rings empty. Prints
- * the median over the batches, in ns per mark; and the same with nobody recording.
+ * of an empty loop, while a second process plays a recorder that keeps the rings empty. Prints,
+ * for each kind, the median over the batches, in ns: recorded, and with nobody recording.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -210,10 +210,8 @@ int main(void)
 	close(listen_fd);
 	if (!xpugap_connect(address))
 		return fail("cannot connect");
-	printf("%-30s  %9s  %9s\n", "mark", "recording", "not");
 	for (size_t i = 0; i < KINDS; i++)
-		printf("%-30s  %6.1f ns  %6.2f ns\n", kinds[i].name, measure(kinds[i].mark),
-		       off[i]);
+		printf("%s\t%.1f\t%.2f\n", kinds[i].name, measure(kinds[i].mark), off[i]);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return 0;

@@ -31,7 +31,7 @@ enum mark_state {
 struct mark_known {
 	const char *where;
 	uint64_t id;
-	char text[112]; /* longer names are hashed each time */
+	char text[240]; /* longer names are hashed each time */
 };
 
 #define MARK_KNOWN 64U /* a power of two */
