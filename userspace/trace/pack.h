@@ -11,8 +11,8 @@
 enum pack_hint {
 	PACK_PLAIN,
 	PACK_SIGNED, /* two's complement of its width */
-	PACK_TIME,   /* near the record's own time */
-	PACK_RISING, /* never falls */
+	PACK_TIME,   /* near the record's own time; 8 bytes */
+	PACK_RISING, /* never falls; 8 bytes */
 	PACK_REAL,   /* doubles: differences are of no use */
 };
 
