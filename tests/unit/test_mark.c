@@ -247,7 +247,6 @@ Test(mark, more_threads_than_rings)
 static void *steps_and_wait(void *arg)
 {
 	uint64_t n = 10;
-
 	steps(&n);
 	pthread_barrier_wait(arg);
 	return NULL;
@@ -431,12 +430,34 @@ Test(mark, dead_before_seen)
 
 /* ---- the recorder's end ---- */
 
+/* kB of shared memory that this process has mapped and touched. */
+static uint64_t resident(void)
+{
+	char line[128];
+	unsigned long kb = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f) && sscanf(line, "RssShmem: %lu", &kb) != 1)
+		;
+	fclose(f);
+	return kb;
+}
+
 Test(mark, recorder_stops)
 {
 	struct mark_hub *h = start(&(struct mark_hub_opts){});
 	static struct got g;
 	uint64_t n = 10;
+	uint64_t before, many = 20000;
 
+	steps(&n);
+	before = resident();
+	drain(h, &g);
+	steps(&many);
+	drain(h, &g);
+	cr_assert_geq(resident(), before + many * sizeof(struct rec_mark_step) / 1024 - 64);
+	g = (struct got){0};
 	steps(&n);
 	mark_hub__stop(h);
 	steps(&n);
@@ -444,6 +465,7 @@ Test(mark, recorder_stops)
 	drain(h, &g);
 	cr_assert_eq(g.types[REC_MARK_STEP], n);
 	mark_hub__free(h);
+	cr_assert_leq(resident(), before); /* the memory of the rings is given back */
 	/* and another begins */
 	h = start(&(struct mark_hub_opts){});
 	steps(&n);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,6 +147,60 @@ Test(mark_process, vfork_and_spawn)
 	drain(h, &g);
 	cr_assert_eq(g.steps, 220);
 	cr_assert_eq(g.ntids, 3);
+	mark_hub__free(h);
+}
+
+/* ---- limits ---- */
+
+static rlim_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	cr_assert(f && fscanf(f, "%lu", &pages) == 1);
+	fclose(f);
+	return pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static int marks_within(int resource, rlim_t limit, const char *address)
+{
+	struct rlimit rl = {limit, limit};
+
+	signal(SIGXFSZ, SIG_DFL);
+	if (setrlimit(resource, &rl))
+		return 1;
+	xpugap_connect(address);
+	steps(100);
+	return xpugap_recording() ? 0 : 2;
+}
+
+static int run_within(struct mark_hub *h, int resource, rlim_t limit)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(marks_within(resource, limit, mark_hub__address(h)));
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* Small files or little address space: fewer rings. No files at all: no marks, and no signal. */
+Test(mark_process, limits)
+{
+	struct mark_hub *h = hub(0);
+	struct got g = {0};
+
+	cr_assert_eq(run_within(h, RLIMIT_FSIZE, 5 << 20), 0);
+	cr_assert_eq(run_within(h, RLIMIT_FSIZE, 4096), 2 << 8);
+	drain(h, &g);
+	cr_assert_eq(g.steps, 100);
+	cr_assert_eq(g.lost, 0);
+#ifndef __SANITIZE_ADDRESS__
+	cr_assert_eq(run_within(h, RLIMIT_AS, address_space() + (24 << 20)), 0);
+	drain(h, &g);
+	cr_assert_eq(g.steps, 200);
+#endif
 	mark_hub__free(h);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -29,6 +30,7 @@ struct region {
 	struct mark_region *shm;
 	struct mark_thread *threads;
 	size_t bytes;
+	uint64_t ring_bytes;
 	uint32_t slots;
 };
 
@@ -46,6 +48,7 @@ struct process {
 	uint32_t devices_sent;
 	uint64_t early; /* marks lost while there was no region */
 	uint64_t retry_ns;
+	uint32_t retries;
 	uint64_t probed_ns;
 	uint64_t corr;
 	struct region region[MARK_REGIONS_MAX];
@@ -212,15 +215,15 @@ static int connect_recorder(void)
 	return fd;
 }
 
-static int send_hello(int memfd)
+static int send_hello(const struct region *r, int memfd)
 {
 	struct mark_hello hello = {
 		.magic = MARK_MAGIC,
 		.abi = MARK_ABI,
 		.image = mark__image(),
 		.pid = (uint32_t)getpid(),
-		.slots = where.slots,
-		.ring_bytes = where.ring_bytes,
+		.slots = r->slots,
+		.ring_bytes = r->ring_bytes,
 	};
 	union {
 		struct cmsghdr head;
@@ -252,32 +255,58 @@ static int send_hello(int memfd)
 	return (int)n;
 }
 
-/* The rings; a child never sees them. Returns a memfd that the caller closes, or -errno. */
+/*
+ * How large a file may be here: one byte more, and the kernel sends a signal. A region that is
+ * too large for that, or for our address space, has fewer rings.
+ */
+static uint64_t file_limit(void)
+{
+	struct rlimit rl;
+
+	return getrlimit(RLIMIT_FSIZE, &rl) || rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+									    : rl.rlim_cur;
+}
+
+static int map_file(struct region *r, int fd)
+{
+	if (r->bytes > file_limit())
+		return -EFBIG;
+	if (ftruncate(fd, (off_t)r->bytes))
+		return -errno;
+	r->shm = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return r->shm == MAP_FAILED ? -errno : 0;
+}
+
+/*
+ * Map the rings, of which a child sees nothing and a core dump has nothing. Returns a memfd that
+ * the caller closes, or -errno.
+ */
 static int map_region(struct region *r)
 {
 	int fd, err;
 
-	r->slots = where.slots;
-	r->bytes = mark_region__bytes(where.slots, where.ring_bytes);
 	fd = memfd_create("xpugap-mark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)r->bytes) || fcntl(fd, F_ADD_SEALS, MARK_SEALS) < 0)
-		goto fail;
-	r->shm = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (r->shm == MAP_FAILED)
-		goto fail;
-	if (madvise(r->shm, r->bytes, MADV_DONTFORK)) {
+	r->ring_bytes = where.ring_bytes;
+	r->slots = where.slots;
+	do {
+		r->bytes = mark_region__bytes(r->slots, r->ring_bytes);
+		err = map_file(r, fd);
+	} while ((err == -EFBIG || err == -ENOMEM) && (r->slots /= 2));
+	if (err) {
+		close(fd);
+		return err;
+	}
+	if (fcntl(fd, F_ADD_SEALS, MARK_SEALS) < 0 || madvise(r->shm, r->bytes, MADV_DONTFORK)) {
 		err = -errno;
 		munmap(r->shm, r->bytes);
 		close(fd);
 		return err;
 	}
+	madvise(r->shm, r->bytes, MADV_DONTDUMP);
+	madvise(r->shm, r->bytes, MADV_NOHUGEPAGE); /* a ring is to cost what is used of it */
 	return fd;
-fail:
-	err = -errno;
-	close(fd);
-	return err;
 }
 
 static void fill_threads(struct region *r)
@@ -287,8 +316,8 @@ static void fill_threads(struct region *r)
 
 	for (uint32_t i = 0; i < r->slots; i++) {
 		r->threads[i].ring = &r->shm->ring[i];
-		r->threads[i].data = data + i * where.ring_bytes;
-		r->threads[i].bytes = where.ring_bytes;
+		r->threads[i].data = data + i * r->ring_bytes;
+		r->threads[i].bytes = r->ring_bytes;
 		r->threads[i].known = known + (size_t)i * MARK_KNOWN;
 	}
 }
@@ -302,7 +331,7 @@ static int add_region(struct process *p)
 	if (fd < 0)
 		return fd;
 	r->threads = wiped_memory(threads_bytes(r));
-	err = r->threads ? send_hello(fd) : -ENOMEM;
+	err = r->threads ? send_hello(r, fd) : -ENOMEM;
 	close(fd);
 	if (err) {
 		munmap(r->shm, r->bytes);
@@ -315,6 +344,7 @@ static int add_region(struct process *p)
 	nmapped = p->nregions + 1;
 	__atomic_fetch_add(&p->free, r->slots, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->nregions, nmapped, __ATOMIC_RELEASE);
+	p->retries = 0;
 	__atomic_fetch_add(&r->shm->lost, __atomic_exchange_n(&p->early, 0, __ATOMIC_RELAXED),
 			   __ATOMIC_RELAXED);
 	return 0;
@@ -331,6 +361,14 @@ static uint64_t first_correlation(void)
 	if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
 		salt = (uint16_t)(now_ns() >> 10);
 	return ((uint64_t)getpid() & 0x3fffff) << 42 | (uint64_t)(salt & 0x3ff) << 32 | 1;
+}
+
+/* Ever less often, as each attempt costs what some thousand marks do. */
+static void try_later(struct process *p, uint64_t now)
+{
+	p->retry_ns = now + ((uint64_t)RETRY_NS << p->retries);
+	if (p->retries < 10)
+		p->retries++;
 }
 
 /* Once; before our constructor too, if another library's constructor marks. */
@@ -355,13 +393,13 @@ static int attach(struct process *p)
 	}
 	err = add_region(p);
 	/* the recorder is gone, was never there, or may not be spoken to */
-	if (err == -ECONNREFUSED || err == -EPERM || err == -EACCES || err == -ENOSYS ||
-	    err == -EPROTOTYPE || err == -EAFNOSUPPORT || err == -EINVAL) {
+	if (err == -ECONNREFUSED || err == -EFBIG || err == -EPERM || err == -EACCES ||
+	    err == -ENOSYS || err == -EPROTOTYPE || err == -EAFNOSUPPORT || err == -EINVAL) {
 		mark__set_state(MARK_OFF);
 		return err;
 	}
 	if (err) {
-		p->retry_ns = now + RETRY_NS;
+		try_later(p, now);
 		return err;
 	}
 	mark_time_offset = mark__timens_offset();
@@ -406,7 +444,7 @@ static struct mark_thread *take_slot(struct process *p)
 		if (!add_region(p))
 			t = free_slot(&p->region[p->nregions - 1]);
 		else
-			p->retry_ns = now_ns() + RETRY_NS;
+			try_later(p, now_ns());
 	}
 	if (!t || pthread_setspecific(thread_key, t))
 		return NULL;

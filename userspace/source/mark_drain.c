@@ -7,6 +7,7 @@
 #include "userspace/source/mark_drain.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,9 @@ void mark_map__free(struct mark_map *m)
 {
 	if (!m)
 		return;
+	/* a program that lives on keeps its mapping: give the memory back */
+	fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)m->shm_bytes,
+		  (off_t)(m->slots * m->ring_bytes));
 	munmap(m->shm, m->shm_bytes);
 	close(m->fd);
 	free(m);
