@@ -29,7 +29,7 @@ struct analysis_table {
  * event:  0 or -errno; @rec has gone into the session already
  * finish: the session has ended all tasks; 0 or -errno
  * table:  after finish; 0 or -ENOMEM
- * free:   a no-op on NULL; the session is told nothing any more
+ * free:   a no-op on NULL; the session is gone already
  */
 struct analysis {
 	const char *name;

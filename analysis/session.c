@@ -507,7 +507,6 @@ void session__free(struct session *s)
 {
 	if (!s)
 		return;
-	s->nobservers = 0;
 	end_all(s);
 	session__free_facts(s);
 	timeline__free(&s->timeline);

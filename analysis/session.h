@@ -126,7 +126,10 @@ struct session {
 struct session *session__new(void); /* NULL with errno */
 void session__free(struct session *s);
 
-/* Returns the observer's slot in priv[], or -ENOSPC. Members of @ops may be NULL. */
+/*
+ * Returns the observer's slot in priv[], or -ENOSPC. Members of @ops may be NULL. An observer lives
+ * as long as the session: session__free() still ends tasks that session__finish() did not.
+ */
 int session__observe(struct session *s, const struct session_ops *ops, void *ctx);
 
 /*
