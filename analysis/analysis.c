@@ -111,15 +111,24 @@ int analysis_set__finish(struct analysis_set *set)
 
 int analysis_set__read(struct analysis_set *set, struct trace_reader *r)
 {
+	struct trace_filter filter = {.types = SESSION_TYPES};
 	struct trace_event ev;
+	const uint16_t *type;
+	size_t i;
 	int got;
 
+	for (i = 0; i < set->n; i++)
+		for (type = set->members[i].a->wants; *type; type++)
+			filter.types |= TRACE_TYPE(*type);
+	got = trace_reader__filter(r, &filter);
+	if (got)
+		return got;
 	while ((got = trace_reader__next(r, &ev)) > 0) {
 		got = analysis_set__event(set, &ev);
 		if (got)
 			break;
 	}
-	return got ? got : analysis_set__finish(set);
+	return got;
 }
 
 void analysis_set__free(struct analysis_set *set)

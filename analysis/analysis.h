@@ -70,7 +70,8 @@ void *analysis_set__state(struct analysis_set *set, const struct analysis *a);
 /* 0, or the first -errno of anything. */
 int analysis_set__event(struct analysis_set *set, const struct trace_event *ev);
 int analysis_set__finish(struct analysis_set *set);
-/* All of a trace, then finish. */
+/* All of a trace; what nobody wants is not even decoded. Segments of one trace follow each other.
+ */
 int analysis_set__read(struct analysis_set *set, struct trace_reader *r);
 
 void analysis_set__free(struct analysis_set *set);

@@ -113,13 +113,27 @@ int milabench__expect(struct milabench *m, const char *name, const char *group, 
 	return 0;
 }
 
-/* Sorts @s and sets its ends aside where there are enough: Milabench's _metrics(). */
-static void metrics(struct milabench_metrics *out, struct series *s)
+/* A sorted copy of @s; the order of the log stays. NULL without memory. */
+static double *sorted(const struct series *s)
 {
-	const double *v = s->v;
+	double *v = calloc(s->n + 1, sizeof(*v));
+
+	if (v && s->n) {
+		memcpy(v, s->v, s->n * sizeof(*v));
+		stats__sort(v, s->n);
+	}
+	return v;
+}
+
+/* Of @s without its ends where there are enough values: Milabench's _metrics(). */
+static int metrics(struct milabench_metrics *out, const struct series *s)
+{
+	double *all = sorted(s);
+	const double *v = all;
 	size_t n = s->n;
 
-	stats__sort(s->v, n);
+	if (!all)
+		return -ENOMEM;
 	if (n && isnan(v[n - 1]))
 		n = 0; /* NumPy: one NaN makes every statistic NaN */
 	if (n >= TRIM_FROM) {
@@ -134,41 +148,49 @@ static void metrics(struct milabench_metrics *out, struct series *s)
 	out->mean = stats__mean(v, n);
 	out->std = stats__std(v, n);
 	out->sem = n ? out->std / sqrt((double)n) : NAN;
+	free(all);
+	return 0;
 }
 
 static int device_rows(struct bench_data *b)
 {
 	struct milabench_device *d;
+	int err = 0;
 	size_t i;
 
 	b->row.devices = calloc(b->ndevices + 1, sizeof(*d));
 	if (!b->row.devices)
 		return -ENOMEM;
 	b->row.ndevices = b->ndevices;
-	for (i = 0; i < b->ndevices; i++) {
+	for (i = 0; i < b->ndevices && !err; i++) {
 		d = &b->row.devices[i];
 		d->name = b->devices[i].name;
 		d->has_rate = b->devices[i].rate.n > 0;
 		d->has_load = b->devices[i].memory.n > 0;
 		d->has_power = b->devices[i].power.n > 0;
-		metrics(&d->rate, &b->devices[i].rate);
-		metrics(&d->memory, &b->devices[i].memory);
-		metrics(&d->load, &b->devices[i].load);
-		metrics(&d->power, &b->devices[i].power);
+		err = metrics(&d->rate, &b->devices[i].rate);
+		err = err ?: metrics(&d->memory, &b->devices[i].memory);
+		err = err ?: metrics(&d->load, &b->devices[i].load);
+		err = err ?: metrics(&d->power, &b->devices[i].power);
 	}
-	return 0;
+	return err;
 }
 
-static void step_times(struct bench_data *b)
+static int step_times(struct bench_data *b)
 {
 	struct milabench_bench *r = &b->row;
+	double *v = sorted(&b->step_s);
+	size_t n = b->step_s.n;
 
-	stats__sort(b->step_s.v, b->step_s.n);
-	r->has_step_time = b->step_s.n > 0;
-	r->step_p50_s = stats__quantile(b->step_s.v, b->step_s.n, 0.5);
-	r->step_p90_s = stats__quantile(b->step_s.v, b->step_s.n, 0.9);
-	r->step_p99_s = stats__quantile(b->step_s.v, b->step_s.n, 0.99);
-	r->step_max_s = stats__quantile(b->step_s.v, b->step_s.n, 1);
+	if (!v)
+		return -ENOMEM;
+	r->has_step_time = n > 0;
+	r->step_p50_s = stats__quantile(v, n, 0.5);
+	r->step_p90_s = stats__quantile(v, n, 0.9);
+	r->step_p99_s = stats__quantile(v, n, 0.99);
+	r->step_max_s = stats__quantile(v, n, 1);
+	free(v);
+	return 0;
 }
 
 /* The cells that rest on devices. */
@@ -206,11 +228,12 @@ static int finish_bench(struct bench_data *b)
 		r->enabled = true;
 		r->failures += !r->n; /* it was asked for and left no trace */
 	}
-	metrics(&r->train_rate, &b->train_rate);
-	metrics(&r->walltime, &b->walltime);
-	step_times(b);
-	if (device_rows(b))
+	if (metrics(&r->train_rate, &b->train_rate) || metrics(&r->walltime, &b->walltime) ||
+	    step_times(b) || device_rows(b))
 		return -ENOMEM;
+	r->rates = b->train_rate.v;
+	r->step_s = b->step_s.v;
+	r->nstep_s = b->step_s.n;
 	r->perf = r->train_rate.mean;
 	r->std_pct = r->train_rate.std / r->perf;
 	r->sem_pct = r->train_rate.sem / r->perf;

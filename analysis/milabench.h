@@ -48,6 +48,9 @@ struct milabench_bench {
 	/* beyond Milabench */
 	char *units; /* of the rate: "items/s" */
 	uint64_t steps;
+	const double *rates;  /* of the steps, in the order of the logs */
+	const double *step_s; /* their durations, nstep_s of them, where the log has them */
+	size_t nstep_s;
 	bool has_step_time;
 	double step_p50_s, step_p90_s, step_p99_s, step_max_s;
 	double first_loss, last_loss; /* NaN if no loss was logged */

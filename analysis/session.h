@@ -123,6 +123,12 @@ struct session {
 	int err; /* the first -ENOMEM */
 };
 
+/* Types of records that session__event() needs to see. */
+#define SESSION_TYPES                                                                              \
+	(TRACE_DEFINITIONS | TRACE_TYPE(REC_LOST) | TRACE_TYPE(REC_HOOK_COUNT) |                   \
+	 TRACE_TYPE(REC_SCHED_SWITCH) | TRACE_TYPE(REC_SCHED_WAKING) | TRACE_TYPE(REC_MARK_STEP) | \
+	 TRACE_TYPE(REC_UNIT_BEGIN) | TRACE_TYPE(REC_UNIT_HANDOVER) | TRACE_TYPE(REC_UNIT_END))
+
 struct session *session__new(void); /* NULL with errno */
 void session__free(struct session *s);
 

@@ -1,65 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Steps, units and host states against a made-up machine that knows the truth. */
+/* Steps against a made-up machine that knows the truth, and record by record. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/units.h"
-#include "tests/unit/sim.h"
-
-static struct analysis_set *new_set(void)
-{
-	struct analysis_set *set = analysis_set__new();
-
-	cr_assert_not_null(set);
-	cr_assert_eq(analysis_set__add(set, &analysis_steps, NULL), 0);
-	cr_assert_eq(analysis_set__add(set, &analysis_units, NULL), 0);
-	return set;
-}
-
-/* All records of @s but those that @drop says; 0 drops none, else one in @drop of the sched's. */
-static struct analysis_set *analyse(struct sim *s, uint64_t drop)
-{
-	struct analysis_set *set = new_set();
-	struct sim_record *r;
-	struct trace_event ev;
-	size_t at;
-
-	for (at = 0; at < s->used; at += sizeof(*r) + r->size) {
-		r = (struct sim_record *)(s->records + at);
-		ev.rec = (const struct rec *)r->bytes;
-		ev.ring = (uint16_t)r->ring;
-		if (drop && ev.rec->type / 10 == 2 && sim__random(s, drop) == 0)
-			continue;
-		cr_assert_eq(analysis_set__event(set, &ev), 0);
-	}
-	cr_assert_eq(analysis_set__finish(set), 0);
-	return set;
-}
-
-static const struct steps *steps_of(struct analysis_set *set)
-{
-	return analysis_set__state(set, &analysis_steps);
-}
-
-static const struct unit_row *units_of(struct analysis_set *set, size_t *n)
-{
-	return units__rows(analysis_set__state(set, &analysis_units), n);
-}
-
-static void expect_facts(const struct facts *got, const struct facts *want, const char *what,
-			 uint64_t seed, size_t i)
-{
-	int k;
-
-	for (k = 0; k < HOST_STATES; k++)
-		cr_assert_eq(got->host_ns[k], want->host_ns[k],
-			     "seed %zu %s %zu state %d: %zu, truth %zu", (size_t)seed, what, i, k,
-			     (size_t)got->host_ns[k], (size_t)want->host_ns[k]);
-	cr_assert_eq(got->voluntary, want->voluntary);
-	cr_assert_eq(got->involuntary, want->involuntary);
-	cr_assert_eq(got->ioctls, want->ioctls);
-}
+#include "tests/unit/script.h"
 
 static void expect_stream(const struct step_stream *st, const struct sim_stream *want,
 			  uint64_t seed)
@@ -84,29 +29,10 @@ static void expect_stream(const struct step_stream *st, const struct sim_stream 
 	}
 }
 
-static void expect_units(struct analysis_set *set, const struct sim *s, uint64_t seed)
-{
-	const struct unit_row *rows;
-	size_t n, i, u = 0;
-
-	rows = units_of(set, &n);
-	for (i = 0; i < s->nunits; i++) {
-		if (!s->units[i].end_ns)
-			continue;
-		cr_assert_lt(u, n);
-		cr_assert_eq(rows[u].unit, s->units[i].id);
-		cr_assert_eq(rows[u].wall_ns, s->units[i].end_ns - s->units[i].begin_ns);
-		expect_facts(&rows[u].facts, &s->units[i].facts, "unit", seed, i);
-		u++;
-	}
-	cr_assert_eq(u, n);
-	cr_assert_eq(units__open(analysis_set__state(set, &analysis_units)), s->nunits - n);
-}
-
 Test(steps, equal_the_truth_to_the_nanosecond)
 {
 	struct analysis_set *set;
-	size_t steps = 0, units = 0, i;
+	size_t steps = 0, i;
 	uint64_t seed;
 	struct sim *s;
 
@@ -120,22 +46,18 @@ Test(steps, equal_the_truth_to_the_nanosecond)
 			expect_stream(st, &s->streams[st->tid / 100 - 1], seed);
 			steps += st->n;
 		}
-		expect_units(set, s, seed);
-		units += s->nunits;
 		analysis_set__free(set);
 		sim__free(s);
 	}
 	cr_expect_gt(steps, 5000);
-	cr_expect_gt(units, 5000);
 }
 
 /* Whatever is lost, a step's states add up to its wall time. */
 Test(steps, states_add_up_under_losses)
 {
 	struct analysis_set *set;
-	const struct unit_row *rows;
 	uint64_t seed, unknown = 0;
-	size_t i, k, n;
+	size_t i, k;
 	struct sim *s;
 
 	for (seed = 1; seed <= 200; seed++) {
@@ -152,57 +74,10 @@ Test(steps, states_add_up_under_losses)
 				unknown += f->host_ns[HOST_UNKNOWN];
 			}
 		}
-		rows = units_of(set, &n);
-		for (i = 0; i < n; i++)
-			cr_assert_eq(facts__total_ns(&rows[i].facts), rows[i].wall_ns);
 		analysis_set__free(set);
 		sim__free(s);
 	}
 	cr_expect_gt(unknown, 0);
-}
-
-/* ---- single cases, record by record ---- */
-
-static struct sim script; /* only its clock and its records are used */
-
-static void at(uint64_t t)
-{
-	script.now = t;
-}
-
-static void begin_script(void)
-{
-	memset(&script, 0, sizeof(script));
-	at(1000);
-}
-
-static void task(uint32_t tid, uint32_t pid, uint32_t ppid, uint64_t start, const char *comm)
-{
-	struct rec_task r = {.pid = pid, .ppid = ppid, .start_ns = start, .flags = REC_TASK_TARGET};
-
-	strncpy(r.comm, comm, sizeof(r.comm));
-	sim__emit(&script, 0, &r.hdr, REC_TASK, sizeof(r), tid);
-}
-
-static void name(uint64_t id, const char *text)
-{
-	struct rec_name r = {.id = id, .name_len = (uint32_t)strlen(text)};
-
-	sim__emit_text(&script, &r.hdr, REC_NAME, sizeof(r), 0, text);
-}
-
-static void step_at_time(uint64_t t, uint32_t tid, uint64_t number, uint64_t items)
-{
-	at(t);
-	SIM_EMIT(&script, 100, MARK_STEP, mark_step, tid, .step = number, .items = items);
-}
-
-static struct analysis_set *end_script(void)
-{
-	struct analysis_set *set = analyse(&script, 0);
-
-	free(script.records);
-	return set;
 }
 
 Test(steps, none_marked)
@@ -212,7 +87,7 @@ Test(steps, none_marked)
 
 	begin_script();
 	task(10, 10, 1, 5, "prog");
-	step_at_time(2000, 10, REC_NO_STEP, 0);
+	mark_step(2000, 10, REC_NO_STEP, 0);
 	set = end_script();
 	cr_expect_eq(steps__streams(steps_of(set)), 0);
 	cr_assert_eq(analysis_steps.table(analysis_set__state(set, &analysis_steps), &table), 0);
@@ -227,8 +102,8 @@ Test(steps, one_without_scheduler_records)
 
 	begin_script();
 	task(10, 10, 1, 5, "prog");
-	step_at_time(2000, 10, 0, 0);
-	step_at_time(5000, 10, REC_NO_STEP, 32);
+	mark_step(2000, 10, 0, 0);
+	mark_step(5000, 10, REC_NO_STEP, 32);
 	set = end_script();
 	cr_assert_eq(steps__streams(steps_of(set)), 1);
 	st = steps__stream(steps_of(set), 0);
@@ -247,10 +122,10 @@ Test(steps, numbers_that_jump_are_marks_that_are_missing)
 	struct analysis_set *set;
 
 	begin_script();
-	step_at_time(2000, 10, 7, 0);
-	step_at_time(3000, 10, 8, 1);
-	step_at_time(4000, 10, 11, 1);
-	step_at_time(5000, 10, 3, 1);
+	mark_step(2000, 10, 7, 0);
+	mark_step(3000, 10, 8, 1);
+	mark_step(4000, 10, 11, 1);
+	mark_step(5000, 10, 3, 1);
 	set = end_script();
 	st = steps__stream(steps_of(set), 0);
 	cr_assert_eq(st->n, 3);
@@ -269,7 +144,7 @@ Test(steps, losses_mark_the_steps_they_touch)
 
 	begin_script();
 	for (i = 0; i < 5; i++)
-		step_at_time(2000 + 1000 * (uint64_t)i, 10, (uint64_t)i, 1);
+		mark_step(2000 + 1000 * (uint64_t)i, 10, (uint64_t)i, 1);
 	SIM_EMIT(&script, 0, LOST, lost, 0, .hook = REC_HOOK_SCHED, .count = 9, .since_ns = 3500);
 	at(script.now + 1);
 	SIM_EMIT(&script, 0, LOST, lost, 0, .hook = 77, .count = 1, .since_ns = 9000);
@@ -280,29 +155,6 @@ Test(steps, losses_mark_the_steps_they_touch)
 		  st->steps[3].lost);
 	cr_expect_eq(analysis_set__session(set)->lost_total, 10);
 	cr_expect_eq(analysis_set__session(set)->lost_by_hook[REC_HOOK_SCHED], 9);
-	analysis_set__free(set);
-}
-
-Test(steps, many_losses_keep_their_totals)
-{
-	struct analysis_set *set;
-	struct session *s;
-	uint64_t i;
-
-	begin_script();
-	for (i = 0; i < 10000; i++) {
-		at(1000 + 10 * i);
-		SIM_EMIT(&script, 0, LOST, lost, 0, .hook = REC_HOOK_SCHED + i % 2, .count = i,
-			 .since_ns = script.now - 5);
-	}
-	set = end_script();
-	s = analysis_set__session(set);
-	cr_expect_leq(s->nlosses, SESSION_MAX_LOSSES);
-	cr_expect_eq(s->lost_total, 9999 * 10000 / 2);
-	for (i = 0; i < 10000; i++)
-		cr_assert(session__lost_between(s, 1u << (REC_HOOK_SCHED + i % 2), 10 * i + 996,
-						10 * i + 997));
-	cr_expect(!session__lost_between(s, ~0u, 0, 990));
 	analysis_set__free(set);
 }
 
@@ -319,11 +171,11 @@ Test(steps, workers_in_child_processes_are_loaders)
 	/* XXH64 of "loader": the record that names it comes later */
 	SIM_EMIT(&script, 0, ROLE, role, 30, .name = 0x5c4cf14165b38b4fULL);
 	SIM_EMIT(&script, 0, ROLE, role, 20, .name = 99);
-	step_at_time(2000, 10, 0, 0);
-	step_at_time(2500, 10, 1, 8);
+	mark_step(2000, 10, 0, 0);
+	mark_step(2500, 10, 1, 8);
 	at(2600);
 	name(99, "loader.worker");
-	step_at_time(3000, 10, 2, 8);
+	mark_step(3000, 10, 2, 8);
 	set = end_script();
 	st = steps__stream(steps_of(set), 0);
 	cr_expect_eq(st->n, 2);
@@ -340,11 +192,11 @@ Test(steps, a_tid_used_again_is_another_thread)
 
 	begin_script();
 	task(10, 10, 1, 5, "first");
-	step_at_time(2000, 10, 0, 0);
-	step_at_time(3000, 10, 1, 1);
+	mark_step(2000, 10, 0, 0);
+	mark_step(3000, 10, 1, 1);
 	task(10, 10, 1, 900000000, "second");
-	step_at_time(4000, 10, 0, 0);
-	step_at_time(5000, 10, 1, 1);
+	mark_step(4000, 10, 0, 0);
+	mark_step(5000, 10, 1, 1);
 	set = end_script();
 	cr_assert_eq(steps__streams(steps_of(set)), 2);
 	cr_expect_str_eq(steps__stream(steps_of(set), 0)->name, "first");
@@ -360,9 +212,9 @@ Test(steps, a_task_told_again_is_the_same)
 
 	begin_script();
 	task(10, 10, 1, 5, "prog");
-	step_at_time(2000, 10, 0, 0);
+	mark_step(2000, 10, 0, 0);
 	task(10, 10, 1, 10000005, "prog"); /* /proc counts starts in ticks */
-	step_at_time(3000, 10, 1, 1);
+	mark_step(3000, 10, 1, 1);
 	set = end_script();
 	cr_assert_eq(steps__streams(steps_of(set)), 1);
 	cr_expect_eq(steps__stream(steps_of(set), 0)->n, 1);
@@ -376,16 +228,16 @@ Test(steps, a_thread_that_calls_exec_takes_its_leaders_id)
 	begin_script();
 	task(10, 10, 1, 5, "old");
 	task(11, 10, 1, 6, "old");
-	step_at_time(2000, 11, 0, 0);
-	step_at_time(3000, 11, 1, 1);
+	mark_step(2000, 11, 0, 0);
+	mark_step(3000, 11, 1, 1);
 	at(3500);
 	SIM_EMIT(&script, 0, TASK_EXIT, task_exit, 10, .pid = 10);
 	sim__emit_text(&script,
 		       &((struct rec_task_exec){.pid = 10, .old_tid = 11, .file_len = 4}).hdr,
 		       REC_TASK_EXEC, sizeof(struct rec_task_exec), 10, "/new");
 	SIM_EMIT(&script, 0, TASK_COMM, task_comm, 10, .pid = 10, .comm = "new");
-	step_at_time(4000, 10, 0, 0);
-	step_at_time(5000, 10, 1, 1);
+	mark_step(4000, 10, 0, 0);
+	mark_step(5000, 10, 1, 1);
 	set = end_script();
 	cr_assert_eq(steps__streams(steps_of(set)), 2);
 	cr_expect_str_eq(steps__stream(steps_of(set), 1)->name, "new");
@@ -405,8 +257,8 @@ Test(steps, rows_name_what_runs_below_them)
 	SIM_EMIT(&script, 0, TASK_FORK, task_fork, 10, .child_tid = 20, .child_pid = 20);
 	sim__emit_text(&script, &row.hdr, REC_ROW, sizeof(row), 10, "resnet50cpu");
 	SIM_EMIT(&script, 0, TASK_FORK, task_fork, 20, .child_tid = 30, .child_pid = 30);
-	step_at_time(2000, 30, 0, 0);
-	step_at_time(3000, 30, 1, 1);
+	mark_step(2000, 30, 0, 0);
+	mark_step(3000, 30, 1, 1);
 	SIM_EMIT(&script, 0, ROW, row, 10, .pid = 20, .state = REC_ROW_END, .status = 256);
 	set = end_script();
 	st = steps__stream(steps_of(set), 0);
@@ -426,13 +278,13 @@ Test(steps, an_ioctl_is_counted_where_it_returns_and_timed_where_it_is)
 	begin_script();
 	task(10, 10, 1, 5, "prog");
 	task(11, 10, 1, 6, "prog");
-	step_at_time(2000, 10, 0, 0);
-	step_at_time(3000, 10, 1, 1);
-	step_at_time(4000, 10, 2, 1);
+	mark_step(2000, 10, 0, 0);
+	mark_step(3000, 10, 1, 1);
+	mark_step(4000, 10, 2, 1);
 	at(4500);
 	SIM_EMIT(&script, 0, IOCTL, ioctl, 11, .duration_ns = 2000);
 	SIM_EMIT(&script, 0, IOCTL_BLOCKED, ioctl_blocked, 11, .start_ns = 4600);
-	step_at_time(5000, 10, 3, 1);
+	mark_step(5000, 10, 3, 1);
 	at(6000);
 	SIM_EMIT(&script, 0, IOCTL, ioctl, 10, .duration_ns = UINT64_MAX);
 	set = end_script();
@@ -461,15 +313,15 @@ Test(steps, counters_are_means_of_each_step)
 	begin_script();
 	task(10, 10, 1, 5, "prog");
 	counter(10, 2, 100); /* before the first step */
-	step_at_time(2000, 10, 0, 0);
+	mark_step(2000, 10, 0, 0);
 	counter(10, 1, 7);
-	step_at_time(3000, 10, 1, 1);
+	mark_step(3000, 10, 1, 1);
 	counter(10, 1, 5);
 	counter(10, 2, 1);
 	counter(10, 2, 2);
 	counter(10, 2, 0.0 / 0.0);
-	step_at_time(4000, 10, 2, 1);
-	step_at_time(5000, 10, REC_NO_STEP, 1);
+	mark_step(4000, 10, 2, 1);
+	mark_step(5000, 10, REC_NO_STEP, 1);
 	name(1, "loss");
 	name(2, "queue");
 	set = end_script();
@@ -485,109 +337,4 @@ Test(steps, counters_are_means_of_each_step)
 	cr_expect(depth->v[0] != depth->v[0]);
 	cr_expect_null(step_stream__counter(steps_of(set), steps__stream(steps_of(set), 0), "x"));
 	analysis_set__free(set);
-}
-
-Test(steps, units_without_a_begin_or_a_carrier)
-{
-	const struct unit_row *rows;
-	struct analysis_set *set;
-	size_t n;
-
-	begin_script();
-	SIM_EMIT(&script, 0, UNIT_HANDOVER, unit_handover, 10, .unit = 1);
-	SIM_EMIT(&script, 0, UNIT_END, unit_end, 10, .unit = 1);
-	SIM_EMIT(&script, 0, UNIT_BEGIN, unit_begin, 10, .unit = 2, .kind = 5);
-	SIM_EMIT(&script, 0, UNIT_BEGIN, unit_begin, 11, .unit = 3, .kind = 5);
-	at(2000);
-	SIM_EMIT(&script, 0, TASK_EXIT, task_exit, 10, .pid = 10);
-	SIM_EMIT(&script, 0, UNIT_BEGIN, unit_begin, 11, .unit = 3, .kind = 5); /* again */
-	at(3000);
-	SIM_EMIT(&script, 0, UNIT_END, unit_end, 12, .unit = 2, .items = 4);
-	name(5, "request");
-	set = end_script();
-	rows = units_of(set, &n);
-	cr_assert_eq(n, 1);
-	cr_expect_eq(rows[0].unit, 2);
-	cr_expect_eq(rows[0].wall_ns, 2000);
-	cr_expect_eq(facts__total_ns(&rows[0].facts), 2000);
-	cr_expect_str_eq(rows[0].kind, "request");
-	cr_expect_eq(units__open(analysis_set__state(set, &analysis_units)), 1);
-	analysis_set__free(set);
-}
-
-Test(session, facts_hooks_and_counts)
-{
-	struct rec_meta meta = {.key_len = 3, .value_len = 5};
-	struct rec_hook hook = {.hook = REC_HOOK_SCHED,
-				.state = REC_HOOK_DEGRADED,
-				.way_len = 6,
-				.reason_len = 4};
-	struct analysis_set *set;
-	struct session *s;
-
-	begin_script();
-	sim__emit_text(&script, &meta.hdr, REC_META, sizeof(meta), 0, "keyvalue");
-	meta.value_len = 3;
-	sim__emit_text(&script, &meta.hdr, REC_META, sizeof(meta), 0, "keynew");
-	sim__emit_text(&script, &hook.hdr, REC_HOOK, sizeof(hook), 0, "raw_tpwhy?");
-	SIM_EMIT(&script, 0, HOOK_COUNT, hook_count, 0, .hook = REC_HOOK_SCHED, .cpu = 0,
-		 .hits = 5);
-	SIM_EMIT(&script, 0, HOOK_COUNT, hook_count, 0, .hook = REC_HOOK_SCHED, .cpu = 1,
-		 .hits = 7);
-	SIM_EMIT(&script, 0, HOOK_COUNT, hook_count, 0, .hook = REC_HOOK_SCHED, .cpu = 0,
-		 .hits = 9);
-	SIM_EMIT(&script, 0, HOOK, hook, 0, .hook = 4242);
-	SIM_EMIT(&script, 0, HOOK_COUNT, hook_count, 0, .hook = 4242);
-	SIM_EMIT(&script, 0, CLOCK, clock, 0, .host_ns = 1000, .ticks = 1700000000000000000);
-	sim__emit(&script, 0, &((struct rec_meta){0}).hdr, 999, sizeof(struct rec), 10);
-	sim__emit(&script, 0, &((struct rec_mark_step){0}).hdr, REC_MARK_STEP, sizeof(struct rec),
-		  10);
-	set = end_script();
-	s = analysis_set__session(set);
-	cr_expect_str_eq(session__fact(s, "key"), "new");
-	cr_expect_null(session__fact(s, "other"));
-	cr_expect_str_eq(s->hooks[REC_HOOK_SCHED].way, "raw_tp");
-	cr_expect_str_eq(s->hooks[REC_HOOK_SCHED].reason, "why?");
-	cr_expect_eq(s->hooks[REC_HOOK_SCHED].hits, 16);
-	cr_expect_eq(s->realtime_ns, 1700000000000000000);
-	cr_expect(s->sched_flows);
-	analysis_set__free(set);
-}
-
-Test(session, memory_is_bounded_by_what_is_alive)
-{
-	struct analysis_set *set;
-	struct session *s;
-	uint32_t i;
-
-	begin_script();
-	task(10, 10, 1, 5, "prog");
-	for (i = 0; i < 50000; i++) {
-		at(2000 + i);
-		SIM_EMIT(&script, 0, TASK_FORK, task_fork, 10, .child_tid = 100 + i,
-			 .child_pid = 100 + i, .start_ns = i);
-		SIM_EMIT(&script, 0, TASK_EXIT, task_exit, 100 + i, .pid = 100 + i);
-	}
-	set = new_set();
-	s = analysis_set__session(set);
-	for (size_t p = 0; p < script.used;) {
-		struct sim_record *r = (struct sim_record *)(script.records + p);
-		struct trace_event ev = {(const struct rec *)r->bytes, 0};
-
-		cr_assert_eq(analysis_set__event(set, &ev), 0);
-		cr_assert_leq(s->tasks.n, 2);
-		cr_assert_leq(s->processes.n, 3);
-		p += sizeof(*r) + r->size;
-	}
-	free(script.records);
-	analysis_set__free(set); /* without finish */
-}
-
-Test(analysis, found_by_name)
-{
-	const struct analysis *const *a;
-
-	for (a = analyses; *a; a++)
-		cr_expect_eq(analysis__find((*a)->name), *a);
-	cr_expect_null(analysis__find("nothing"));
 }
