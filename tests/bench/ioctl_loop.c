@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * ioctl_loop SECONDS [CPU]: one ioctl after another on /dev/zero (which has none: the call does
- * nothing but look up the descriptor and be refused), then "COUNT CPU_NS_PER_CALL NS_PER_CALL".
- * The time on the cpu does not count what other processes take.
+ * ioctl_loop SECONDS [CPU [PAUSE_US]]: one ioctl after another on /dev/zero (which has none: the
+ * call does nothing but look up the descriptor and be refused), with a pause after each thousand,
+ * then "COUNT CPU_NS_PER_CALL NS_PER_CALL". The argument counts the calls. The time on the cpu does
+ * not count what other processes take. CPU -1 is any.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -28,7 +30,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || fd < 0)
 		return 2;
-	if (argc > 2) {
+	if (argc > 2 && atoi(argv[2]) >= 0) {
 		CPU_ZERO(&set);
 		CPU_SET(atoi(argv[2]), &set);
 		if (sched_setaffinity(0, sizeof(set), &set) < 0)
@@ -39,8 +41,10 @@ int main(int argc, char **argv)
 	end = begin + (uint64_t)(atof(argv[1]) * 1e9);
 	do {
 		for (i = 0; i < 1000; i++)
-			ioctl(fd, 0x5401, i);
+			ioctl(fd, 0x5401, n + i);
 		n += 1000;
+		if (argc > 3)
+			usleep(atoi(argv[3]));
 	} while (now_ns(CLOCK_MONOTONIC) < end);
 	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	printf("%llu %.2f %.2f\n", (unsigned long long)n, (double)cpu / n,
