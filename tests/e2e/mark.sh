@@ -28,7 +28,7 @@ wait_for() {
 	fail "record failed"
 "$XPUGAP" dump --json "$dir/a.xpt" 2>"$dir/err" | python3 -c '
 import collections, json, sys
-steps, items, roles, lost = collections.Counter(), 0, 0, 0
+steps, tasks, items, roles, lost = collections.Counter(), {}, 0, 0, 0
 for line in sys.stdin:
     r = json.loads(line)
     f = r["fields"]
@@ -36,9 +36,14 @@ for line in sys.stdin:
         assert f["step"] == steps[r["tid"]], (r, steps[r["tid"]])
         steps[r["tid"]] += 1
         items += f["items"]
+    if r["type"] == "task":
+        tasks[r["tid"]] = f
     roles += r["type"] == "role"
     lost += f["count"] if r["type"] == "lost" else 0
 assert roles == 81, roles
+# nothing but the marks tells of these threads
+assert len(tasks) == 81 and {t["comm"] for t in tasks.values()} <= {"mark_tree", ""}, tasks
+assert len({t["pid"] for t in tasks.values()}) == 21, tasks
 assert lost == 0, lost
 assert len(steps) == 80 and set(steps.values()) == {2000}, steps
 assert items == 20 * 4 * 2000 * 3, items

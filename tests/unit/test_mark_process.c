@@ -120,7 +120,7 @@ Test(mark_process, exec)
 	mark_hub__free(h);
 }
 
-/* A child by vfork() marks in the parent's memory before it becomes another program. */
+/* Children that live in the parent's memory until they become another program. */
 Test(mark_process, vfork_and_spawn)
 {
 	struct mark_hub *h = hub(0);

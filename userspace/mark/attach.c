@@ -475,7 +475,8 @@ static struct mark_thread *claim(struct mark_thread *had)
 	struct mark_thread *t = NULL;
 	bool first;
 
-	if (p->nregions == MARK_REGIONS_MAX && !__atomic_load_n(&p->free, __ATOMIC_RELAXED))
+	if (!had && p->nregions == MARK_REGIONS_MAX &&
+	    !__atomic_load_n(&p->free, __ATOMIC_RELAXED))
 		return NULL;
 	if (!mark__lock())
 		return NULL;

@@ -9,6 +9,7 @@
 #include "userspace/lib/map.h"
 #include "userspace/mark/abi.h"
 #include "userspace/mark/cost.h"
+#include "userspace/source/mark.h"
 #include "userspace/source/mark_hub.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
@@ -158,6 +159,12 @@ static int mark_stop(struct source *s)
 	mark_hub__stop(s->hub);
 	n = mark_hub__poll(s->hub, write_record, s);
 	return n < 0 ? n : write_count(s);
+}
+
+void source_mark__tell_tasks(struct source *s)
+{
+	if (s->hub)
+		mark_hub__tell_tasks(s->hub);
 }
 
 static void mark_stats(const struct source *s, struct source_stats *out)

@@ -165,14 +165,13 @@ static void look_at_all(struct sweep *s)
 
 /* ---- a run: one ring's part of the sweep ---- */
 
-static pid_t thread_of(struct sweep *s, struct mark_run *run, uint32_t ns_tid)
+/* Find out what thread the program calls @ns_tid, which is not the one before. */
+static void find_thread(struct sweep *s, struct mark_run *run, uint32_t ns_tid)
 {
 	const struct mark_process *p = run->map->process;
 	struct mark_slot *slot = run->slot;
 	pid_t tid;
 
-	if (slot->tid && ns_tid == (uint32_t)slot->ns_tid)
-		return slot->tid;
 	if (ns_tid == (uint32_t)p->ns_pid)
 		tid = p->pid;
 	else
@@ -183,7 +182,25 @@ static pid_t thread_of(struct sweep *s, struct mark_run *run, uint32_t ns_tid)
 	}
 	slot->ns_tid = (pid_t)ns_tid;
 	slot->tid = tid;
-	return tid;
+}
+
+static int tell_task(struct sweep *s, const struct mark_run *run)
+{
+	const struct mark_process *p = run->map->process;
+	struct rec_task task = {
+		.hdr = {.type = REC_TASK,
+			.size = sizeof(task),
+			.tid = (uint32_t)run->slot->tid,
+			.time_ns = run->rec->time_ns},
+		.pid = (uint32_t)p->pid,
+		.ns_tid = (uint32_t)run->slot->ns_tid,
+		.ns_pid = (uint32_t)p->ns_pid,
+		.uid = p->uid,
+		.flags = REC_TASK_TARGET,
+	};
+
+	mark_peer__describe(p->pid, run->slot->tid, &task);
+	return s->emit(s->arg, &task.hdr);
 }
 
 /* Copy @len bytes from position @pos of the ring; the program may change them meanwhile. */
@@ -300,15 +317,22 @@ static void sink(struct mark_run *runs, uint32_t i, uint32_t n)
 static int hand_on(struct sweep *s, struct mark_run *run)
 {
 	struct mark_hub_stats *st = &s->hub->stats;
+	struct mark_slot *slot = run->slot;
 	struct rec *r = run->rec;
+	int err = 0;
 
+	if (!slot->tid || r->tid != (uint32_t)slot->ns_tid) {
+		find_thread(s, run, r->tid);
+		if (s->hub->tell_tasks)
+			err = tell_task(s, run);
+	}
+	r->tid = (uint32_t)slot->tid;
 	st->records++;
 	st->bytes += r->size;
 	st->clamped += run->walk.moved;
 	s->count++;
 	mark_walk__take(&run->walk, r);
-	r->tid = (uint32_t)thread_of(s, run, r->tid);
-	return s->emit(s->arg, r);
+	return err ? err : s->emit(s->arg, r);
 }
 
 static int merge(struct sweep *s)

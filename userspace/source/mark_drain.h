@@ -48,6 +48,7 @@ struct mark_process {
 	uint32_t nmaps;
 	pid_t pid;
 	pid_t ns_pid;
+	uint32_t uid;
 	uint32_t image;
 	bool nested; /* in a pid namespace below ours */
 	bool gone;
@@ -72,6 +73,7 @@ struct mark_hub {
 	int epoll_fd;
 	uid_t uid;
 	uid_t allowed_uid;
+	bool tell_tasks;
 	uint64_t swept_ns;     /* when the last sweep began */
 	uint64_t horizon_ns;   /* no record older than this will come */
 	unsigned int fill_pct; /* of the fullest ring that it found */

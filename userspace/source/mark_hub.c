@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,11 @@ void mark_hub__allow(struct mark_hub *h, uid_t uid)
 void mark_hub__set_target(struct mark_hub *h, pid_t target)
 {
 	h->opts.target = target;
+}
+
+void mark_hub__tell_tasks(struct mark_hub *h)
+{
+	h->tell_tasks = true;
 }
 
 /* ---- coming ---- */
@@ -230,6 +236,13 @@ static struct mark_process *find_process(struct mark_hub *h, pid_t pid)
 	return NULL;
 }
 
+static bool has_ended(const struct mark_process *p)
+{
+	struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
 static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
@@ -239,6 +252,7 @@ static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
 		return NULL;
 	p->pid = v->cred.pid;
 	p->ns_pid = (pid_t)v->hello.pid;
+	p->uid = v->cred.uid;
 	p->image = v->hello.image;
 	p->nested = mark_peer__nested(p->pid, p->ns_pid);
 	p->pidfd = v->pidfd;
@@ -306,8 +320,8 @@ static void admit(struct mark_hub *h, struct visitor *v)
 		return;
 	}
 	p = find_process(h, v->cred.pid);
-	if (p && p->image != v->hello.image) {
-		p->gone = true; /* it executed another program */
+	if (p && (p->image != v->hello.image || has_ended(p))) {
+		p->gone = true; /* it executed another program, or another process has its pid */
 		p = NULL;
 	}
 	if (!may_mark(h, &v->cred) || v->pidfd == -EMFILE || v->pidfd == -ENFILE ||

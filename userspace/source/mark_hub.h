@@ -22,7 +22,7 @@ struct mark_hub_opts {
 };
 
 struct mark_hub_stats {
-	uint64_t records; /* handed to emit, LOST records not among them */
+	uint64_t records; /* handed to emit, LOST and TASK records not among them */
 	uint64_t lost;	  /* marks for which a program had no room */
 	uint64_t bad;	  /* records of a program that cannot be */
 	uint64_t clamped; /* records with an impossible time, which was corrected */
@@ -45,6 +45,9 @@ const char *mark_hub__address(const struct mark_hub *h);
 /* Besides root and the recorder's own user, @uid may mark (a target that runs as another). */
 void mark_hub__allow(struct mark_hub *h, uid_t uid);
 void mark_hub__set_target(struct mark_hub *h, pid_t target);
+
+/* Precede the first record of each thread by a TASK record. */
+void mark_hub__tell_tasks(struct mark_hub *h);
 
 /*
  * Move all that is there to @emit, in order of time over all rings, without blocking; LOST

@@ -13,6 +13,7 @@
 #include "userspace/source/bpf.h"
 #include "userspace/source/clock.h"
 #include "userspace/source/host.h"
+#include "userspace/source/mark.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
 #include "userspace/trace/trace.h"
@@ -30,7 +31,8 @@ struct recorder {
 	struct source *sources[MAX_SOURCES];
 	bool ended[MAX_SOURCES];
 	unsigned int nsources;
-	struct source *bpf; /* one of them, or NULL */
+	struct source *bpf;  /* one of them, or NULL */
+	struct source *mark; /* another, or NULL */
 	const char *env[MAX_SOURCES + 1];
 	const char *const *require;
 	uint64_t sleep_ns, max_sleep_ns;
@@ -94,7 +96,10 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 	if (err)
 		return err;
 	r->bpf = r->sources[0];
-	return open_source(r, &source_mark, &ctx);
+	err = open_source(r, &source_mark, &ctx);
+	if (!err)
+		r->mark = r->sources[1];
+	return err;
 }
 
 struct recorder *recorder__new(const struct recorder_opts *o)
@@ -187,6 +192,14 @@ static int read_clocks(struct recorder *r, uint64_t now)
 	return trace_writer__append(r->writer, TRACE_RING_META, &rec.hdr);
 }
 
+/* Does the kernel tell of tasks? */
+static bool has_tasks(const struct recorder *r)
+{
+	const struct hook_report *h = r->bpf ? source_bpf__report(r->bpf, REC_HOOK_TASK) : NULL;
+
+	return h && (h->state == REC_HOOK_ATTACHED || h->state == REC_HOOK_DEGRADED);
+}
+
 int recorder__start(struct recorder *r)
 {
 	unsigned int i;
@@ -202,6 +215,8 @@ int recorder__start(struct recorder *r)
 	if (err)
 		return writer_failed(r, err);
 	r->started = true;
+	if (r->mark && !has_tasks(r))
+		source_mark__tell_tasks(r->mark);
 	return check_hooks(r);
 }
 
