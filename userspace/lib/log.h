@@ -4,6 +4,7 @@
 #define XPUGAP_LIB_LOG_H
 
 enum log_level {
+	LOG_NONE = -1, /* only to be set: for fuzzing, which makes errors all the time */
 	LOG_ERROR = 0,
 	LOG_WARNING = 1,
 	LOG_INFO = 2, /* default */

@@ -30,8 +30,9 @@ struct ring {
 	uint32_t at;
 	struct decoded rows;
 	struct waiting *first, **last;
-	uint64_t next_ns; /* of its next record */
-	uint64_t read_ns; /* of the last chunk that was read */
+	uint64_t next_ns;	/* of its next record */
+	uint64_t read_ns;	/* of the last chunk that was read */
+	struct ring *next_ring; /* of all */
 };
 
 struct trace_reader {
@@ -40,7 +41,8 @@ struct trace_reader {
 	char *name;
 	struct trace_head head;
 	struct decoder *decoder;
-	struct ring *rings[UINT16_MAX + 1];
+	struct ring *rings[UINT16_MAX + 1]; /* sparse: mostly never touched */
+	struct ring *all_rings;
 	struct ring **heap; /* rings that have records, the oldest first */
 	uint32_t n_heap, cap_heap;
 	struct decoded spare[SPARES];
@@ -148,6 +150,8 @@ static struct ring *get_ring(struct trace_reader *r, uint16_t id)
 		return NULL;
 	ring->id = id;
 	ring->last = &ring->first;
+	ring->next_ring = r->all_rings;
+	r->all_rings = ring;
 	r->rings[id] = ring;
 	return ring;
 }
@@ -635,8 +639,6 @@ static void free_ring(struct ring *ring)
 {
 	struct waiting *w;
 
-	if (!ring)
-		return;
 	while ((w = ring->first)) {
 		ring->first = w->next;
 		free(w);
@@ -647,12 +649,15 @@ static void free_ring(struct ring *ring)
 
 void trace_reader__free(struct trace_reader *r)
 {
+	struct ring *ring;
 	uint32_t i;
 
 	if (!r)
 		return;
-	for (i = 0; i <= UINT16_MAX; i++)
-		free_ring(r->rings[i]);
+	while ((ring = r->all_rings)) {
+		r->all_rings = ring->next_ring;
+		free_ring(ring);
+	}
 	for (i = 0; i < r->n_spare; i++)
 		free(r->spare[i].rows);
 	free(r->heap);

@@ -28,6 +28,7 @@ struct ring {
 	bool unsorted;
 	bool touched; /* in this round */
 	uint16_t id;
+	struct ring *next; /* of all */
 };
 
 struct round {
@@ -44,7 +45,8 @@ struct trace_writer {
 	struct encoder *encoder;
 	uint64_t round_ns;
 	uint64_t begin_ns;
-	struct ring *rings[UINT16_MAX + 1];
+	struct ring *rings[UINT16_MAX + 1]; /* sparse: mostly never touched */
+	struct ring *all_rings;
 	uint16_t *touched; /* rings with records since the last watermark */
 	uint32_t n_touched, cap_touched;
 	uint32_t next_ring;
@@ -269,6 +271,8 @@ static struct ring *get_ring(struct trace_writer *w, uint16_t id)
 	if (!r)
 		return NULL;
 	r->id = id;
+	r->next = w->all_rings;
+	w->all_rings = r;
 	w->rings[id] = r;
 	return r;
 }
@@ -579,15 +583,14 @@ out:
 
 void trace_writer__free(struct trace_writer *w)
 {
-	uint32_t i;
+	struct ring *r;
 
 	if (!w)
 		return;
-	for (i = 0; i <= UINT16_MAX; i++) {
-		if (!w->rings[i])
-			continue;
-		free(w->rings[i]->rows);
-		free(w->rings[i]);
+	while ((r = w->all_rings)) {
+		w->all_rings = r->next;
+		free(r->rows);
+		free(r);
 	}
 	sink__free(w->sink);
 	encoder__free(w->encoder);
