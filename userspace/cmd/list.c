@@ -29,12 +29,10 @@ struct thing {
 	const char *group, *unit;
 	double weight;
 	uint64_t stop[3];
-	/* devices: may be used here, and why not */
-	bool usable;
-	char reason[200];
-	/* probes */
-	const char *hook;
-	bool on;
+	const char *hook; /* of a probe */
+	char reason[200]; /* why a device cannot be used here */
+	bool usable;	  /* a device */
+	bool on;	  /* a probe, by default */
 };
 
 #define COL(name, title, type, width, precision, member)                                           \
@@ -75,7 +73,7 @@ static size_t get_workloads(struct thing *t)
 	const struct workload *w;
 	size_t n = 0;
 
-	for (; workloads[n] && n < THINGS_MAX; n++) {
+	for (; n < THINGS_MAX && workloads[n]; n++) {
 		w = workloads[n];
 		t[n] = (struct thing){.name = w->name,
 				      .summary = w->summary,
@@ -91,7 +89,7 @@ static size_t get_devices(struct thing *t)
 {
 	size_t n = 0;
 
-	for (; devices[n] && n < THINGS_MAX; n++) {
+	for (; n < THINGS_MAX && devices[n]; n++) {
 		t[n] = (struct thing){.name = devices[n]->name, .summary = devices[n]->summary};
 		t[n].usable = devices[n]->probe(t[n].reason, sizeof(t[n].reason)) == 0;
 		if (t[n].usable)
@@ -139,7 +137,7 @@ static size_t get_probes(struct thing *t)
 {
 	size_t n = 0;
 
-	for (; probe_table[n].name && n < THINGS_MAX; n++)
+	for (; n < THINGS_MAX && probe_table[n].name; n++)
 		t[n] = (struct thing){.name = probe_table[n].name,
 				      .summary = probe_table[n].what,
 				      .hook = hook_name(probe_table[n].hook),
@@ -290,7 +288,7 @@ static void complain(const char *word)
 
 	for (i = 0; i < NKINDS; i++)
 		names[n++] = kinds[i].name;
-	for (i = 0; workloads[i] && i < THINGS_MAX; i++)
+	for (i = 0; i < THINGS_MAX && workloads[i]; i++)
 		names[n++] = workloads[i]->name;
 	near = opt__nearest(word, names, n);
 	if (near)
@@ -326,7 +324,7 @@ static void print_word(const char *word, struct json *j, bool title)
 static int run(const void *values, int argc, char **argv)
 {
 	const struct list_opts *o = values;
-	struct json json, *j = o->json ? &json : NULL;
+	struct json json = {0}, *j = o->json ? &json : NULL;
 	size_t i, n = argc ? (size_t)argc : NKINDS;
 
 	if (check_words(argc, argv))

@@ -308,6 +308,7 @@ json_t *run_dir__config(const struct run *r, const struct child_job *job, const 
 	const char *name = strrchr(r->dir, '/');
 	json_t *config, *argv = workload__options_json(w, job->row->values);
 	const char *kind = strchrnul(job->device, ':');
+	json_int_t seed = (json_int_t)r->o->seed + (json_int_t)job->repeat;
 
 	config = json_pack("{s:{s:s#}, s:s, s:s, s:{s:i}, s:b, s:f, s:i, s:f}", "system", "arch",
 			   job->device, (int)(kind - job->device), "group", w->group, "run_name",
@@ -328,8 +329,7 @@ json_t *run_dir__config(const struct run *r, const struct child_job *job, const 
 	json_object_set_new(config, "env", json_object());
 	json_object_set_new(config, "xpugap",
 			    json_pack("{s:s, s:s, s:I, s:I}", "device", job->device, "size",
-				      workload_sizes[r->o->size], "seed",
-				      (json_int_t)(r->o->seed + job->repeat), "repeat",
+				      workload_sizes[r->o->size], "seed", seed, "repeat",
 				      (json_int_t)job->repeat));
 	return config;
 }

@@ -117,8 +117,7 @@ static size_t replace_literals(const char *in, size_t n, char *out)
 			out[to++] = in[i++];
 			continue;
 		}
-		memcpy(out + to, "null", 4);
-		to += 4;
+		to += (size_t)(stpcpy(out + to, "null") - (out + to));
 		i += len;
 	}
 	return to;
@@ -133,7 +132,7 @@ static void complain(struct voir_record *r, const char *type, const char *messag
 
 static json_t *decode(const char *line, size_t n, struct voir_record *r)
 {
-	char *text = malloc(n + n / 3 + 2); /* "NaN" grows by a third */
+	char *text = malloc(n + n / 3 + 5); /* "NaN" grows by a third */
 	json_error_t error;
 	json_t *root = NULL;
 
