@@ -63,7 +63,7 @@ struct resizer {
 	uint32_t side;
 	resize_fn resize; /* the best that this processor can do */
 	struct taps across, down;
-	uint8_t *rows; /* resized across: as many as the crop has, and one */
+	uint8_t *rows; /* resized across: as many as the crop has, and three */
 	size_t size;
 	uint8_t *pixels;
 };
@@ -190,55 +190,73 @@ avx2 static inline __m128i round_sums(__m256i sum)
 	return _mm_packus_epi16(words, words);
 }
 
-/* Two rows of @n pixels, @out and the row behind it, from two rows, @stride apart. */
-avx2 static void resize_rows_avx2(const struct taps *t, uint32_t n, bool flip, const uint8_t *in,
-				  size_t stride, uint8_t *out)
+/* @sum and eight more products of bytes and a tap. */
+avx2 static inline __m256i add_tap(__m256i sum, __m128i bytes, __m256i tap)
+{
+	return _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(bytes), tap));
+}
+
+/* The pixels at @p and @q, 4 bytes each. */
+avx2 static inline __m128i load_pair(const uint8_t *p, const uint8_t *q)
+{
+	int second;
+
+	memcpy(&second, q, sizeof(second));
+	return _mm_insert_epi32(_mm_loadu_si32(p), second, 1);
+}
+
+/* Four rows of @n pixels, one behind the other in @out, from rows that begin at @in[]. */
+avx2 static void resize_rows_avx2(const struct taps *t, uint32_t n, bool flip,
+				  const uint8_t *const in[4], uint8_t *out)
 {
 	const int32_t *taps = t->taps;
-	const uint8_t *p;
 	uint32_t i, j, to;
-	__m256i sum;
-	__m128i v;
+	__m256i a, b, tap;
+	__m128i v, w;
+	size_t at;
 
 	for (i = 0; i < n; i++, taps += t->width) {
-		p = in + (size_t)t->first[i] * 4;
-		sum = _mm256_set1_epi32(HALF);
-		for (j = 0; j < t->n[i]; j++, p += 4) {
-			v = _mm_unpacklo_epi32(_mm_loadu_si32(p), _mm_loadu_si32(p + stride));
-			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(v),
-								       _mm256_set1_epi32(taps[j])));
+		a = b = _mm256_set1_epi32(HALF);
+		at = (size_t)t->first[i] * 4;
+		for (j = 0; j < t->n[i]; j++, at += 4) {
+			tap = _mm256_set1_epi32(taps[j]);
+			a = add_tap(a, load_pair(in[0] + at, in[1] + at), tap);
+			b = add_tap(b, load_pair(in[2] + at, in[3] + at), tap);
 		}
-		v = round_sums(sum);
-		to = flip ? n - 1 - i : i;
-		_mm_storeu_si32(out + (size_t)to * 4, v);
-		_mm_storeu_si32(out + ((size_t)to + n) * 4, _mm_srli_si128(v, 4));
+		v = round_sums(a);
+		w = round_sums(b);
+		to = (flip ? n - 1 - i : i) * 4;
+		_mm_storeu_si32(out + to, v);
+		_mm_storeu_si32(out + to + (size_t)n * 4, _mm_srli_si128(v, 4));
+		_mm_storeu_si32(out + to + (size_t)n * 8, w);
+		_mm_storeu_si32(out + to + (size_t)n * 12, _mm_srli_si128(w, 4));
 	}
 }
 
 avx2 static void sum_rows_avx2(const int32_t *taps, uint32_t ntaps, const uint8_t *in, uint8_t *out,
 			       uint32_t n)
 {
+	__m256i a, b, tap;
 	uint32_t x, j;
-	__m256i sum;
 	__m128i v;
 
-	for (x = 0; x + 8 <= n; x += 8) {
-		sum = _mm256_set1_epi32(HALF);
+	for (x = 0; x + 16 <= n; x += 16) {
+		a = b = _mm256_set1_epi32(HALF);
 		for (j = 0; j < ntaps; j++) {
-			v = _mm_loadu_si64(in + (size_t)j * n + x);
-			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(v),
-								       _mm256_set1_epi32(taps[j])));
+			v = _mm_loadu_si128((const __m128i *)(in + (size_t)j * n + x));
+			tap = _mm256_set1_epi32(taps[j]);
+			a = add_tap(a, v, tap);
+			b = add_tap(b, _mm_srli_si128(v, 8), tap);
 		}
-		_mm_storeu_si64(out + x, round_sums(sum));
+		_mm_storeu_si128((__m128i *)(out + x),
+				 _mm_unpacklo_epi64(round_sums(a), round_sums(b)));
 	}
-	if (x < n) { /* the last pixel of an odd number */
-		sum = _mm256_set1_epi32(HALF);
-		for (j = 0; j < ntaps; j++) {
-			v = _mm_loadu_si32(in + (size_t)j * n + x);
-			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(v),
-								       _mm256_set1_epi32(taps[j])));
-		}
-		_mm_storeu_si32(out + x, round_sums(sum));
+	for (; x < n; x += 4) { /* whole pixels */
+		a = _mm256_set1_epi32(HALF);
+		for (j = 0; j < ntaps; j++)
+			a = add_tap(a, _mm_loadu_si32(in + (size_t)j * n + x),
+				    _mm256_set1_epi32(taps[j]));
+		_mm_storeu_si32(out + x, round_sums(a));
 	}
 }
 
@@ -246,14 +264,15 @@ avx2 static void resize_avx2(const struct resizer *r, const struct crop *c, cons
 			     size_t stride)
 {
 	size_t row = (size_t)r->side * 4;
-	uint32_t y;
+	const uint8_t *in[4];
+	uint32_t y, i;
 
-	for (y = 0; y + 1 < c->h; y += 2)
-		resize_rows_avx2(&r->across, r->side, c->flip, rgbx + y * stride, stride,
-				 r->rows + y * row);
-	if (y < c->h) /* the last one twice: there is room behind it */
-		resize_rows_avx2(&r->across, r->side, c->flip, rgbx + y * stride, 0,
-				 r->rows + y * row);
+	/* past the end the last row stands in: there is room behind it */
+	for (y = 0; y < c->h; y += 4) {
+		for (i = 0; i < 4; i++)
+			in[i] = rgbx + (y + i < c->h ? y + i : c->h - 1) * stride;
+		resize_rows_avx2(&r->across, r->side, c->flip, in, r->rows + y * row);
+	}
 	for (y = 0; y < r->side; y++)
 		sum_rows_avx2(r->down.taps + (size_t)y * r->down.width, r->down.n[y],
 			      r->rows + r->down.first[y] * row, r->pixels + y * row, r->side * 4);
@@ -298,7 +317,7 @@ void resizer__use_plain(struct resizer *r)
 const uint8_t *resizer__run(struct resizer *r, const struct crop *c, const uint8_t *rgbx,
 			    size_t stride)
 {
-	size_t size = (size_t)r->side * (c->h + 1) * 4;
+	size_t size = (size_t)r->side * ((size_t)c->h + 3) * 4;
 	uint8_t *rows;
 
 	if (size > r->size) {
