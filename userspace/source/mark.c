@@ -17,6 +17,7 @@
 
 #define MAX_NAMES      65536 /* remembered; names beyond them may stand in the trace twice */
 #define MIN_RING_BYTES (64U << 10)
+#define MAX_RING_BYTES (16U << 20)
 
 struct source {
 	struct trace_writer *writer;
@@ -94,10 +95,12 @@ static void mark_close(struct source *s)
 /* A ring for each of a region's threads out of the budget; they are paid for as they are used. */
 static uint64_t ring_bytes(uint64_t budget)
 {
-	uint64_t bytes = MARK_RING_BYTES;
+	uint64_t bytes = MIN_RING_BYTES;
 
-	while (budget && bytes * MARK_SLOTS > budget && bytes > MIN_RING_BYTES)
-		bytes /= 2;
+	if (!budget)
+		return MARK_RING_BYTES;
+	while (bytes * 2 * MARK_SLOTS <= budget && bytes < MAX_RING_BYTES)
+		bytes *= 2;
 	return bytes;
 }
 
