@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 struct sink {
 	int fd;
 	off_t start; /* of our bytes in the file; -1: not a regular file */
+	bool sync;
 	bool has_thread;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -35,6 +37,8 @@ static void *sync_thread(void *arg)
 	struct sink *s = arg;
 	int err;
 
+	setpriority(PRIO_PROCESS, 0,
+		    0); /* of this thread: it has no hurry, whatever its maker has */
 	pthread_mutex_lock(&s->lock);
 	while (!s->ending) {
 		if (!s->wanted) {
@@ -84,8 +88,7 @@ struct sink *sink__new(int fd, bool sync)
 	}
 	if (S_ISREG(st.st_mode))
 		s->start = lseek(fd, 0, SEEK_CUR);
-	if (sync && S_ISREG(st.st_mode))
-		err = start_thread(s);
+	s->sync = sync && S_ISREG(st.st_mode);
 out:
 	if (!err)
 		return s;
@@ -161,7 +164,9 @@ int sink__write(struct sink *s, const void *data, size_t size, size_t *done)
 
 void sink__sync(struct sink *s)
 {
-	if (!s->has_thread)
+	/* made when it is first needed: by then the program has given up the rights it began with,
+	 * which a thread would keep */
+	if (!s->sync || (!s->has_thread && start_thread(s)))
 		return;
 	pthread_mutex_lock(&s->lock);
 	s->wanted = true;
@@ -181,11 +186,11 @@ int sink__rewind(struct sink *s, uint64_t size)
 
 int sink__finish(struct sink *s)
 {
-	bool had_thread = s->has_thread;
+	bool sync = s->sync;
 	int err = 0;
 
 	end_thread(s);
-	if (had_thread)
+	if (sync)
 		err = make_durable(s->fd);
 	return s->sync_err ? s->sync_err : err;
 }

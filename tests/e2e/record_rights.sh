@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Recording with all rights, some, and none; as the user behind sudo; rights given up.
+# timeout: 120
+set -u
+
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+command -v setpriv >/dev/null || { echo "needs setpriv"; exit 77; }
+dir=$(mktemp -d /tmp/rights.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+cd "$dir" || exit 1
+# where anybody can run them
+cp "$XPUGAP" xpugap
+cp "$BUILD/tests/e2e/ioctl_tree" ioctl_tree
+chmod 755 xpugap ioctl_tree
+mkdir his
+chown 65534:65534 his
+cd his || exit 1
+
+fail() {
+	echo "FAIL: $*"
+	cat err
+	exit 1
+}
+
+said() {
+	grep -q -- "$1" err || fail "nothing said of '$1'"
+}
+
+# holds EXPRESSION: a jq program over the array of records of t must be true
+holds() {
+	jq -es "$1" dump >/dev/null || { cat dump; fail "not so: $1"; }
+}
+
+as_nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+# ---- no rights: the target runs, what is missing is said, and stands in the trace ----
+
+as_nobody ../xpugap record -o t -- ../ioctl_tree 2 1 10 >out 2>err || fail "without rights"
+[ "$(cat out)" = 20 ] || fail "the target did not run"
+for probe in task sched ioctl; do
+	said "cannot attach probe '$probe': needs CAP_BPF and CAP_PERFMON"
+done
+"$XPUGAP" dump --json t >dump || fail "dump"
+holds '[.[] | select(.type == "hook" and .fields.state == "refused")] | map(.fields.hook) |
+	unique == ["sched", "syscall", "task"]'
+holds 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "attached")'
+holds 'any(.fields.value == "exited with status 0")'
+rm -f out
+as_nobody ../xpugap record -f -o t --require ioctl -- ../ioctl_tree 2 1 10 >out 2>err &&
+	fail "--require without rights is no success"
+said "cannot attach probe 'ioctl': needs CAP_BPF"
+[ -s out ] && fail "the target ran"
+as_nobody ../xpugap doctor >out 2>err && fail "doctor is content without rights"
+grep -q 'hook  *ioctl  *missing' out || fail "doctor: $(cat out)"
+
+# ---- CAP_BPF and CAP_PERFMON only: everything ----
+
+as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon \
+	../xpugap record -f -o t --require task,sched,ioctl -- ../ioctl_tree 6 2 50 >out 2>err ||
+	fail "with CAP_BPF and CAP_PERFMON"
+"$XPUGAP" dump --json t >dump || fail "dump"
+holds "[.[] | select(.type == \"ioctl\" and .fields.cmd == \"0x7801\")] | length == $(cat out)"
+holds '[.[] | select(.type == "hook")] | all(.fields.state == "attached")'
+as_nobody --inh-caps=+bpf --ambient-caps=+bpf ../xpugap record -f -o t -- true 2>err || fail "CAP_BPF"
+said "needs CAP_PERFMON besides CAP_BPF"
+
+# ---- through sudo: as the caller, whose trace it is ----
+
+export SUDO_UID=65534 SUDO_GID=65534
+../xpugap record -f -o t -- sh -c 'id -u; id -g; grep CapEff /proc/self/status; sleep 1' >out 2>err &
+pid=$!
+sleep 0.8
+for _ in $(seq 50); do
+	grep -q CapEff out && break
+	sleep 0.1
+done
+# the recorder has given up what it had
+grep -q '^Uid:	65534	65534	65534	65534$' /proc/$pid/status || fail "$(grep Uid /proc/$pid/status)"
+grep -q '^Gid:	65534	65534	65534	65534$' /proc/$pid/status || fail "$(grep Gid /proc/$pid/status)"
+grep -q '^CapEff:	0*$' /proc/$pid/status || fail "$(grep CapEff /proc/$pid/status)"
+grep -q '^CapPrm:	0*$' /proc/$pid/status || fail "$(grep CapPrm /proc/$pid/status)"
+for status in /proc/$pid/task/*/status; do
+	grep -q '^CapPrm:	0*$' "$status" || fail "a thread kept $(grep CapPrm "$status")"
+done
+wait $pid || fail "through sudo"
+[ "$(sed -n 1,2p out | xargs)" = "65534 65534" ] || fail "ran as $(xargs <out)"
+grep -q '^CapEff:	0*$' out || fail "the target has $(grep Cap out)"
+[ "$(stat -c '%u:%g %a' t)" = '65534:65534 600' ] || fail "the trace is $(stat -c '%u:%g %a' t)"
+"$XPUGAP" dump --json t >dump || fail "dump"
+holds 'any(.type == "task" and .fields.uid == 65534 and .fields.flags == "0x1")'
+holds '[.[] | select(.type == "hook")] | all(.fields.state == "attached")'
+holds '[.[] | select(.type == "task_exit")] | length == 5'
+# where he may not write, root does not write for him
+../xpugap record -o ../t -- true 2>err && fail "wrote where the caller may not"
+said "cannot create '../t': permission denied"
+../xpugap record -f -o t --as-root -- id -u >out 2>err || fail "--as-root"
+[ "$(cat out)" = 0 ] || fail "--as-root ran as $(cat out)"
+[ "$(stat -c %u t)" = 0 ] || fail "--as-root: the trace is of $(stat -c %u t)"
+SUDO_UID=nobody ../xpugap record -f -o t -- true 2>err && fail "a SUDO_UID that is none was taken"
+said "'SUDO_UID=nobody' is no user"
+
+# ---- as root without sudo: the recorder gives up its capabilities all the same ----
+
+unset SUDO_UID SUDO_GID
+../xpugap record -f -o t -- sh -c 'sleep 0.5; cat /proc/$PPID/task/*/status' >out 2>err || fail "as root"
+grep Cap[EP] out | grep -v ':	0*$' && fail "the recorder kept this"
+exit 0
