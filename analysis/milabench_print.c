@@ -87,7 +87,7 @@ static void print_system(FILE *out, const json_t *meta)
 		system_line(out, "cpu:", json_object_get(cpu, "brand"), "NA");
 		system_line(out, "n_cpu:", json_object_get(cpu, "count"), "NA");
 	}
-	if (!json_object_get(meta, "accelerators"))
+	if (!json_object_size(gpus)) /* Milabench would speak of "NA" with 0.0 of memory */
 		return;
 	json_object_foreach(gpus, name, g) gpu = g;
 	system_line(out, "product:", json_object_get(gpu, "product"), "NA");

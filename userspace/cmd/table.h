@@ -6,6 +6,7 @@
 #define CMD_TABLE(X)                                                                               \
 	X(run, "workloads, measured and recorded")                                                 \
 	X(record, "the kernel's view of a program that runs")                                      \
+	X(report, "how a run went and what the kernel did meanwhile")                              \
 	X(info, "what a trace is worth, before it is believed")                                    \
 	X(dump, "the records themselves: what everything else is made of")                         \
 	X(list, "what there is to run and to record")                                              \

@@ -168,16 +168,48 @@ static const char *cell(char *buf, const struct column *c, const void *row)
 	return buf;
 }
 
-static void print_padded(FILE *out, const char *text, size_t width, bool left, bool last)
+/* One line; *blanks are owed before the next text, so that none stand at the end of a line. */
+static void print_padded(FILE *out, const char *text, size_t width, bool left, size_t *blanks)
 {
-	size_t n = text__width(text);
-	int pad = n < width ? (int)(width - n) : 0;
+	size_t n = text__width(text), pad = n < width ? width - n : 0;
 
-	if (!left)
-		fprintf(out, "%*s", pad, "");
+	if (!n) {
+		*blanks += pad;
+		return;
+	}
+	fprintf(out, "%*s", (int)(*blanks + (left ? 0 : pad)), "");
 	text__print(out, text);
-	if (left && !last)
-		fprintf(out, "%*s", pad, "");
+	*blanks = left ? pad : 0;
+}
+
+static void print_separator(FILE *out, const char *sep, size_t *blanks)
+{
+	size_t n = strlen(sep), body = n;
+
+	while (body && sep[body - 1] == ' ')
+		body--;
+	if (body) {
+		fprintf(out, "%*s%.*s", (int)*blanks, "", (int)body, sep);
+		*blanks = 0;
+	}
+	*blanks += n - body;
+}
+
+static void print_line(FILE *out, const struct column *cols, size_t ncols, const size_t *widths,
+		       const void *row, const char *sep)
+{
+	size_t c, blanks = 0;
+	char buf[CELL_SIZE];
+	bool left;
+
+	for (c = 0; c < ncols; c++) {
+		left = cols[c].width < 0 || cols[c].type == COL_SPARK;
+		if (c)
+			print_separator(out, sep, &blanks);
+		print_padded(out, row ? cell(buf, &cols[c], row) : cols[c].title, widths[c], left,
+			     &blanks);
+	}
+	fputc('\n', out);
 }
 
 static int print_text(FILE *out, const struct column *cols, size_t ncols, const void *rows,
@@ -186,7 +218,6 @@ static int print_text(FILE *out, const struct column *cols, size_t ncols, const 
 	size_t *widths = calloc(ncols + 1, sizeof(*widths)), c, r, w;
 	const char *row;
 	char buf[CELL_SIZE];
-	bool left;
 
 	if (!widths)
 		return -ENOMEM;
@@ -199,17 +230,9 @@ static int print_text(FILE *out, const struct column *cols, size_t ncols, const 
 			widths[c] = w > widths[c] ? w : widths[c];
 		}
 	}
-	for (r = 0, row = rows; r <= n; r++) {
-		for (c = 0; c < ncols; c++) {
-			left = cols[c].width < 0 || cols[c].type == COL_SPARK;
-			if (c)
-				fputs(sep ? sep : "  ", out);
-			print_padded(out, r ? cell(buf, &cols[c], row) : cols[c].title, widths[c],
-				     left, c + 1 == ncols);
-		}
-		fputc('\n', out);
-		row += r ? stride : 0;
-	}
+	print_line(out, cols, ncols, widths, NULL, sep);
+	for (r = 0, row = rows; r < n; r++, row += stride)
+		print_line(out, cols, ncols, widths, row, sep);
 	free(widths);
 	return 0;
 }
@@ -359,7 +382,7 @@ int table__print(FILE *out, enum table_format format, const struct column *cols,
 
 	switch (format) {
 	case TABLE_TEXT:
-		err = print_text(out, cols, ncols, rows, n, stride, sep);
+		err = print_text(out, cols, ncols, rows, n, stride, sep ? sep : "  ");
 		break;
 	case TABLE_CSV:
 		print_csv(out, cols, ncols, rows, n, stride);

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What report says of each workload, as one series of numbers per fact. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/cmd/report.h"
+
+static struct fact *add_fact(struct report_workload *w, enum fact_section section,
+			     enum fact_kind kind, const char *key, const char *label)
+{
+	struct fact *f = &w->facts[w->nfacts];
+
+	if (w->nfacts == FACTS_MAX)
+		return NULL;
+	memset(f, 0, sizeof(*f));
+	f->key = strdup(key);
+	if (!f->key)
+		return NULL;
+	f->label = label;
+	f->section = section;
+	f->kind = kind;
+	f->share = NAN;
+	w->nfacts++;
+	return f;
+}
+
+/* Statistics over the finite values. */
+static int sum_up(struct fact *f)
+{
+	double *v = calloc(f->values.n + 1, sizeof(*v));
+	size_t n = 0, i;
+
+	if (!v)
+		return -ENOMEM;
+	for (i = 0, f->total = 0; i < f->values.n; i++)
+		if (isfinite(f->values.v[i])) {
+			v[n++] = f->values.v[i];
+			f->total += f->values.v[i];
+		}
+	stats__sort(v, n);
+	f->mean = stats__mean(v, n);
+	f->min = stats__quantile(v, n, 0);
+	f->p50 = stats__quantile(v, n, 0.5);
+	f->p90 = stats__quantile(v, n, 0.9);
+	f->p99 = stats__quantile(v, n, 0.99);
+	f->max = stats__quantile(v, n, 1);
+	free(v);
+	return 0;
+}
+
+typedef double (*step_value)(const struct step *step, const void *arg);
+
+static int fill(struct fact *f, const struct step_stream *st, step_value value, const void *arg)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < st->n && !err; i++)
+		err = series__push(&f->values, value(&st->steps[i], arg));
+	return err ? err : sum_up(f);
+}
+
+/* A member of struct facts in one group, or summed over all. */
+struct member {
+	int group; /* enum step_group, or -1 */
+	size_t offset;
+};
+
+static uint64_t read_member(const struct step *step, const struct member *m)
+{
+	uint64_t sum = 0;
+	int g;
+
+	for (g = 0; g < STEP_GROUPS; g++)
+		if (m->group < 0 || m->group == g)
+			sum += *(const uint64_t *)((const char *)&step->facts[g] + m->offset);
+	return sum;
+}
+
+static double member_value(const struct step *step, const void *arg)
+{
+	return (double)read_member(step, arg);
+}
+
+static double wall(const struct step *step, const void *arg)
+{
+	return (double)(step->end_ns - step->begin_ns);
+}
+
+static double rate(const struct step *step, const void *arg)
+{
+	return step__rate(step);
+}
+
+/* How many cpus the workload kept busy. */
+static double cpus(const struct step *step, const void *arg)
+{
+	const struct member running = {-1, offsetof(struct facts, host_ns[HOST_RUNNING])};
+	uint64_t ns = step->end_ns - step->begin_ns;
+
+	return ns ? (double)read_member(step, &running) / (double)ns : NAN;
+}
+
+static const struct {
+	const char *key, *label;
+	enum fact_kind kind;
+	size_t offset;
+	bool rare; /* not worth a line while it is zero */
+	bool ioctl;
+} members[] = {
+	{"running_ns", "on cpu", FACT_NS, offsetof(struct facts, host_ns[HOST_RUNNING])},
+	{"runnable_ns", "run queue", FACT_NS, offsetof(struct facts, host_ns[HOST_RUNNABLE])},
+	{"blocked_ns", "blocked", FACT_NS, offsetof(struct facts, host_ns[HOST_BLOCKED])},
+	{"stopped_ns", "stopped", FACT_NS, offsetof(struct facts, host_ns[HOST_STOPPED]), true},
+	{"unknown_ns", "unknown", FACT_NS, offsetof(struct facts, host_ns[HOST_UNKNOWN]), true},
+	{"voluntary", "vol. switches", FACT_COUNT, offsetof(struct facts, voluntary)},
+	{"involuntary", "invol. switches", FACT_COUNT, offsetof(struct facts, involuntary)},
+	{"ioctls", "ioctls", FACT_COUNT, offsetof(struct facts, ioctls), true, true},
+	{"ioctl_ns", "in ioctls", FACT_NS, offsetof(struct facts, ioctl_ns), true, true},
+};
+
+#define NMEMBERS (sizeof(members) / sizeof(members[0]))
+
+static void drop_last(struct report_workload *w)
+{
+	struct fact *f = &w->facts[--w->nfacts];
+
+	series__free(&f->values);
+	free(f->key);
+}
+
+/* Shares of times in the threads' whole time; of the carrier, the steps' wall time. */
+static void set_shares(struct report_workload *w, enum fact_section section, double total)
+{
+	struct fact *f;
+
+	for (f = w->facts; f < w->facts + w->nfacts; f++)
+		if (f->section == section && f->kind == FACT_NS && total > 0)
+			f->share = f->total / total;
+}
+
+static int group_facts(const struct report *r, struct report_workload *w, int group,
+		       enum fact_section section)
+{
+	double total = 0;
+	struct member m = {.group = group};
+	struct fact *f;
+	size_t i;
+	int err;
+
+	for (i = 0; i < NMEMBERS; i++) {
+		if (members[i].ioctl ? !r->has_ioctls : !r->has_states)
+			continue;
+		m.offset = members[i].offset;
+		f = add_fact(w, section, members[i].kind, members[i].key, members[i].label);
+		if (!f)
+			return -ENOMEM;
+		err = fill(f, w->stream, member_value, &m);
+		if (err)
+			return err;
+		if (!members[i].ioctl && f->kind == FACT_NS)
+			total += f->total;
+		if (members[i].rare && f->total == 0)
+			drop_last(w);
+	}
+	set_shares(w, section, total);
+	return 0;
+}
+
+static int all_facts(const struct report *r, struct report_workload *w)
+{
+	struct member m = {.group = -1};
+	struct fact *f;
+	size_t i;
+	int err = 0;
+
+	if (r->has_states) {
+		f = add_fact(w, FACT_ALL, FACT_VALUE, "cpus", "cpus kept busy");
+		err = f ? fill(f, w->stream, cpus, NULL) : -ENOMEM;
+	}
+	for (i = 0; i < NMEMBERS && !err; i++) {
+		if (!members[i].ioctl || !r->has_ioctls)
+			continue;
+		m.offset = members[i].offset;
+		f = add_fact(w, FACT_ALL, members[i].kind, members[i].key, members[i].label);
+		err = f ? fill(f, w->stream, member_value, &m) : -ENOMEM;
+		/* that there were no ioctls is worth a line, that they took no time is not */
+		if (!err && f->kind == FACT_NS && f->total == 0)
+			drop_last(w);
+	}
+	return err;
+}
+
+static int copy_series(struct fact *f, const double *v, size_t n, double factor)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = series__push(&f->values, v[i] * factor);
+	return err ? err : sum_up(f);
+}
+
+static int counter_facts(const struct report *r, struct report_workload *w)
+{
+	const struct step_counter *c;
+	const char *name;
+	char id[32];
+	struct fact *f;
+	int err = 0;
+
+	for (c = w->stream->counters; c < w->stream->counters + w->stream->ncounters; c++) {
+		name = session__name(r->session, c->name);
+		snprintf(id, sizeof(id), "%#llx", (unsigned long long)c->name);
+		if (name && strcmp(name, "rate") == 0)
+			continue; /* it is the throughput */
+		f = add_fact(w, FACT_COUNTERS, FACT_VALUE, name ? name : id, NULL);
+		if (!f)
+			return -ENOMEM;
+		f->label = f->key;
+		err = copy_series(f, c->values.v, c->values.n, 1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The program's own word on its rate, else items per second. */
+static int throughput(const struct report *r, struct report_workload *w)
+{
+	const struct series *own = step_stream__counter(r->steps, w->stream, "rate");
+
+	w->rate.kind = FACT_VALUE;
+	w->units = w->bench && w->bench->units ? w->bench->units : "items/s";
+	if (own && w->bench)
+		return copy_series(&w->rate, own->v, own->n, 1);
+	return fill(&w->rate, w->stream, rate, NULL);
+}
+
+static int from_stream(const struct report *r, struct report_workload *w)
+{
+	const struct step_stream *st = w->stream;
+	size_t i;
+	int err;
+
+	for (i = 0; i < st->n; i++) {
+		w->lost_steps += st->steps[i].lost;
+		w->gap_steps += st->steps[i].gap;
+	}
+	w->step_time.kind = FACT_NS;
+	err = fill(&w->step_time, st, wall, NULL) ?: throughput(r, w);
+	err = err ?: group_facts(r, w, STEP_CARRIER, FACT_STEP);
+	if (!err && st->loaders)
+		err = group_facts(r, w, STEP_LOADERS, FACT_LOADERS);
+	if (!err && st->others)
+		err = group_facts(r, w, STEP_OTHERS, FACT_OTHERS);
+	return err ?: all_facts(r, w) ?: counter_facts(r, w);
+}
+
+static int from_bench(struct report_workload *w)
+{
+	const struct milabench_bench *b = w->bench;
+
+	w->units = b->units ? b->units : "items/s";
+	w->rate.kind = FACT_VALUE;
+	w->step_time.kind = FACT_NS;
+	return copy_series(&w->rate, b->rates, b->steps, 1)
+		       ?: copy_series(&w->step_time, b->step_s, b->nstep_s, 1e9);
+}
+
+/* ---- which workloads ---- */
+
+static const struct milabench_bench *find_bench(const struct report *r, const char *name)
+{
+	const struct milabench_bench *b;
+	size_t n, i;
+
+	if (!r->milabench)
+		return NULL;
+	b = milabench__benches(r->milabench, &n);
+	for (i = 0; i < n; i++)
+		if (strcmp(b[i].name, name) == 0)
+			return &b[i];
+	return NULL;
+}
+
+static bool is_asked(const struct report *r, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < r->o->rows.n; i++)
+		if (strcmp(r->o->rows.items[i], name) == 0)
+			return true;
+	return r->o->rows.n == 0;
+}
+
+static bool has_stream(const struct report *r, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < r->nworkloads; i++)
+		if (r->workloads[i].stream && strcmp(r->workloads[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static const struct session_row *find_row(const struct report *r, const struct step_stream *st)
+{
+	const struct session_row *row;
+	size_t i;
+
+	for (i = 0; i < r->session->nrows && st->from_row; i++) {
+		row = r->session->rows[i];
+		if (strcmp(row->name, st->name) == 0 && row->repeat == st->repeat &&
+		    strcmp(row->device, st->device) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static int add_streams(struct report *r)
+{
+	const struct step_stream *st;
+	struct report_workload *w;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; r->steps && i < steps__streams(r->steps) && !err; i++) {
+		st = steps__stream(r->steps, i);
+		if (!is_asked(r, st->name))
+			continue;
+		w = &r->workloads[r->nworkloads++];
+		w->name = st->name;
+		w->device = st->device ? st->device : "";
+		w->repeat = st->repeat;
+		w->stream = st;
+		w->row = find_row(r, st);
+		w->bench = st->from_row ? find_bench(r, st->name) : NULL;
+		err = from_stream(r, w);
+	}
+	return err;
+}
+
+static int add_benches(struct report *r)
+{
+	const struct milabench_bench *b;
+	struct report_workload *w;
+	size_t n, i;
+	int err = 0;
+
+	b = r->milabench ? milabench__benches(r->milabench, &n) : NULL;
+	for (i = 0; b && i < n && !err; i++) {
+		if (!is_asked(r, b[i].name) || has_stream(r, b[i].name))
+			continue;
+		w = &r->workloads[r->nworkloads++];
+		w->name = b[i].name;
+		w->device = "";
+		w->bench = &b[i];
+		err = from_bench(w);
+	}
+	return err;
+}
+
+int report__compute(struct report *r)
+{
+	size_t n = 0;
+
+	if (r->milabench)
+		milabench__benches(r->milabench, &n);
+	n += r->steps ? steps__streams(r->steps) : 0;
+	r->workloads = calloc(n + 1, sizeof(*r->workloads));
+	if (!r->workloads)
+		return -ENOMEM;
+	r->has_states = r->session && r->session->sched_flows;
+	r->has_ioctls = r->session && report__hook_works(r, REC_HOOK_SYSCALL, NULL);
+	return add_streams(r) ?: add_benches(r);
+}
+
+void report__free_workloads(struct report *r)
+{
+	struct report_workload *w;
+	size_t i;
+
+	for (i = 0; i < r->nworkloads; i++) {
+		w = &r->workloads[i];
+		while (w->nfacts)
+			drop_last(w);
+		series__free(&w->rate.values);
+		series__free(&w->step_time.values);
+	}
+	free(r->workloads);
+}
