@@ -77,9 +77,12 @@ static void resolve(struct steps *a, struct task *t, struct member *m)
 	m->group = m->own ? STEP_CARRIER : is_loader(a, t->role) ? STEP_LOADERS : STEP_OTHERS;
 	if (!st || m->counted & 1u << m->group)
 		return;
-	m->counted |= 1u << m->group;
 	st->pub.loaders += m->group == STEP_LOADERS;
-	st->pub.others += m->group == STEP_OTHERS;
+	if (m->group == STEP_OTHERS && !(m->counted & 1u << STEP_LOADERS))
+		st->pub.others++;
+	else if (m->group != STEP_OTHERS && m->counted & 1u << STEP_OTHERS)
+		st->pub.others--; /* it was another thread until it took its role */
+	m->counted |= 1u << m->group;
 }
 
 static struct stream *stream_of(struct steps *a, struct task *t, struct member *m)

@@ -57,7 +57,7 @@ struct step_stream {
 	uint64_t open_ioctls; /* that had not returned then */
 	uint64_t missing;     /* steps whose marks are missing, by their numbers */
 	size_t loaders;	      /* threads that were loaders at any time */
-	size_t others;
+	size_t others;	      /* that were seen, and never were */
 	struct step_counter counters[STEPS_COUNTERS];
 	size_t ncounters;
 };

@@ -14,7 +14,7 @@
 #include "userspace/trace/records.h"
 
 #define NSEC	    1000000000ULL
-#define SPARK_CELLS 50
+#define SPARK_CELLS 44
 #define CELL	    32
 #define LOSS	    "loss" /* the counter of that name */
 
@@ -98,8 +98,8 @@ static void print_machine(const struct printer *p)
 	const struct report *r = p->r;
 	char bytes[CELL] = "";
 
-	if (!r->session)
-		return;
+	if (!fact_or(r, "host.kernel", NULL))
+		return; /* made up, or not told */
 	format__bytes(bytes, sizeof(bytes),
 		      strtoull(fact_or(r, "host.memory_bytes", "0"), NULL, 10));
 	label(p, "machine");
@@ -282,10 +282,12 @@ static int print_facts(const struct printer *p, const struct report_workload *w)
 	}
 	for (i = 0; i < n; i++)
 		point(&lines[i]);
-	fputc('\n', p->out);
-	err = table__print(p->out, TABLE_TEXT, fact_columns,
-			   sizeof(fact_columns) / sizeof(fact_columns[0]), lines, n, sizeof(*lines),
-			   NULL);
+	if (n)
+		fputc('\n', p->out);
+	err = !n ? 0
+		 : table__print(p->out, TABLE_TEXT, fact_columns,
+				sizeof(fact_columns) / sizeof(fact_columns[0]), lines, n,
+				sizeof(*lines), NULL);
 	free(lines);
 	return err;
 }
@@ -428,7 +430,7 @@ static void print_loss(const struct printer *p, const struct report_workload *w)
 
 struct step_line {
 	struct step_row row;
-	uint64_t ioctls, ioctl_ns;
+	uint64_t ioctls;
 	uint64_t blocked_ns, loader_blocked_ns; /* stopped is slept, too */
 	const char *flags;
 };
@@ -445,7 +447,6 @@ static const struct column step_lines[] = {
 	{"flags", "", COL_STR, -1, SAT(flags)},
 	/* with ioctls */
 	{"ioctls", "ioctls", COL_U64, 6, SAT(ioctls)},
-	{"ioctl_ns", "in ioctls", COL_NS, 9, SAT(ioctl_ns)},
 	/* with loaders */
 	{"loader_running", "L:on cpu", COL_NS, 8,
 	 SAT(row.facts[STEP_LOADERS].host_ns[HOST_RUNNING])},
@@ -454,11 +455,12 @@ static const struct column step_lines[] = {
 	{"loader_blocked", "L:blocked", COL_NS, 9, SAT(loader_blocked_ns)},
 };
 
+#define STEP_PLAIN   3
 #define STEP_BASE    8
 #define STEP_FLAGS   8
 #define STEP_IOCTL   9
-#define STEP_LOADER  11
-#define STEP_COLUMNS 14
+#define STEP_LOADER  10
+#define STEP_COLUMNS 13
 
 static void step_line(struct step_line *l, const struct report *r, const struct step_stream *st,
 		      const struct step *step)
@@ -468,10 +470,8 @@ static void step_line(struct step_line *l, const struct report *r, const struct 
 
 	memset(l, 0, sizeof(*l));
 	step__row(&l->row, r->steps, st, step);
-	for (g = 0; g < STEP_GROUPS; g++) {
+	for (g = 0; g < STEP_GROUPS; g++)
 		l->ioctls += step->facts[g].ioctls;
-		l->ioctl_ns += step->facts[g].ioctl_ns;
-	}
 	l->blocked_ns = c->host_ns[HOST_BLOCKED] + c->host_ns[HOST_STOPPED];
 	l->loader_blocked_ns = d->host_ns[HOST_BLOCKED] + d->host_ns[HOST_STOPPED];
 	l->flags = step->lost && step->gap ? "lost gap"
@@ -486,14 +486,14 @@ static int print_steps(const struct printer *p, const struct report_workload *w)
 	const struct fact *ioctls = find_fact(w, FACT_ALL, "ioctls");
 	struct column cols[STEP_COLUMNS];
 	struct step_line *lines = calloc(st->n + 1, sizeof(*lines));
-	size_t ncols = STEP_BASE, i;
+	size_t ncols = p->r->has_states ? STEP_BASE : STEP_PLAIN, i;
 	int err;
 
 	if (!lines)
 		return -ENOMEM;
 	for (i = 0; i < st->n; i++)
 		step_line(&lines[i], p->r, st, &st->steps[i]);
-	memcpy(cols, step_lines, sizeof(*cols) * STEP_BASE);
+	memcpy(cols, step_lines, sizeof(*cols) * ncols);
 	if (ioctls && ioctls->total > 0)
 		for (i = STEP_IOCTL; i < STEP_LOADER; i++)
 			cols[ncols++] = step_lines[i];

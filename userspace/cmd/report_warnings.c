@@ -36,7 +36,7 @@ bool report__hook_works(const struct report *r, enum rec_hook_id hook, const cha
 	const struct session_hook *h = &r->session->hooks[hook];
 
 	if (why)
-		*why = h->reason && *h->reason ? h->reason : "it was not asked for";
+		*why = h->reason && *h->reason ? h->reason : "not asked for";
 	return !h->told || h->state == REC_HOOK_ATTACHED || h->state == REC_HOOK_DEGRADED;
 }
 
@@ -124,7 +124,7 @@ static void about_hooks(const struct report *r, struct speaker *sp)
 	for (i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
 		h = &r->session->hooks[hooks[i].hook];
 		if (!report__hook_works(r, hooks[i].hook, &why))
-			say(sp, "hook '%s' was not attached (%s): %s",
+			say(sp, "hook '%s' was not recorded (%s): %s",
 			    record__hook_name(hooks[i].hook), why, hooks[i].what);
 		else if (h->told && h->state == REC_HOOK_DEGRADED && h->reason && *h->reason)
 			say(sp, "hook '%s' was attached in a lesser way: %s",
