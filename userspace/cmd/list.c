@@ -365,6 +365,6 @@ const struct cmd cmd_list = {
 	.opts = rows,
 	.opts_size = sizeof(struct list_opts),
 	.examples = examples,
-	.see_also = "xpugap-run(1), xpugap-record(1), xpugap-doctor(1)",
+	.see_also = "xpugap-doctor(1), xpugap-record(1), xpugap-run(1)",
 	.run = run,
 };

@@ -370,7 +370,7 @@ const struct cmd cmd_run = {
 	.opts_size = sizeof(struct run_opts),
 	.examples = examples,
 	.exit_status = "0 only if every workload succeeded.",
-	.see_also =
-		"xpugap-report(1), xpugap-list(1), xpugap-workload(1), xpugap-record(1), trace(5)",
+	.see_also = "xpugap-list(1), xpugap-record(1), xpugap-report(1), xpugap-workload(1), "
+		    "rundir(5), trace(5)",
 	.run = run,
 };

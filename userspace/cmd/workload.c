@@ -131,6 +131,6 @@ const struct cmd cmd_workload = {
 	.opts = rows,
 	.opts_size = sizeof(struct workload_opts),
 	.examples = examples,
-	.see_also = "xpugap-run(1), xpugap-list(1)",
+	.see_also = "xpugap-list(1), xpugap-run(1)",
 	.run = run,
 };
