@@ -15,8 +15,10 @@
 #define FAKEIMAGENET_SIDE    384
 #define FAKEIMAGENET_CLASSES 1000
 
-/* How many Milabench makes for one device: 512 x 60. */
-#define FAKEIMAGENET_FULL 30720
+/* How many images a workload of a size takes: full is Milabench's 512 x 60 for one device. */
+#define FAKEIMAGENET_TINY  64
+#define FAKEIMAGENET_SMALL 1024
+#define FAKEIMAGENET_FULL  30720
 
 /*
  * Make sure that @root (created if need be) holds @count images; the folder for the loader is
