@@ -72,12 +72,19 @@ grep -q '"runtime"' "$dir/good/machine.json" || fail "the device is not describe
 
 # ---- several devices, several times ----
 
-run 0 run steady steady -d cpu,null -r 2 --size tiny --no-trace -o "$dir/many"
+run 0 run steady steady -d cpu:0,cpu -r 2 --size tiny --no-trace -o "$dir/many"
 [ "$(cd "$dir/many" && echo *.data)" = \
 	"steady.D0.R0.data steady.D0.R1.data steady.D1.R0.data steady.D1.R1.data" ] ||
 	fail "files: $(ls "$dir/many")"
 grep -q '^steady *| *0 | *4 |' "$dir/out" || fail "four processes make no row of four"
-events "$dir/many/steady.D1.R1.data" 'e["config"][0]["xpugap"]["device"] == "null" and not losses'
+events "$dir/many/steady.D1.R1.data" 'e["config"][0]["xpugap"]["device"] == "cpu"'
+
+# of different kinds: what they do cannot be pooled
+run 0 run steady -d cpu,null --size tiny --no-trace -o "$dir/kinds"
+for kind in cpu null; do
+	grep -q "^steady-$kind *| *0 | *1 |" "$dir/out" || fail "$kind is no row of its own"
+done
+events "$dir/kinds/steady-null.D1.data" 'len(rates) == 6 and not losses'
 
 # ---- rows that do not go well; the rest goes on ----
 

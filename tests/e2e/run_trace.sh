@@ -65,7 +65,7 @@ for (name, device, repeat), (begin, end) in rows.items():
     assert end["fields"]["pid"] == pid and begin["time_ns"] < end["time_ns"]
     assert end["fields"]["status"] & 127 == (11 if name == "crashing" else 0)
     rates = []
-    data = "%s/r/%s.D%d.R%d.data" % (sys.argv[1], name, device == "null", repeat)
+    data = "%s/r/%s-%s.D%d.R%d.data" % (sys.argv[1], name, device, device == "null", repeat)
     for line in open(data):
         d = json.loads(line)["data"]
         if isinstance(d, dict) and "rate" in d:

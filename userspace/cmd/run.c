@@ -24,7 +24,8 @@ static const struct opt rows[] = {
 	{"device", 'd', OPT_LIST, "DEVICE,...",
 	 "run on these at once, a process each (default cpu)",
 	 .more = "A device is named as 'xpugap list devices' does, with what it needs behind a "
-		 "colon: cpu:0-3 is four cores.",
+		 "colon: cpu:0-3 is four cores. Devices of one kind make one row of the table, as "
+		 "in Milabench; of different kinds, a row each.",
 	 .complete = OPT_COMPLETE_DEVICE, OPT_OFFSET(run_opts, devices)},
 	{"size", 's', OPT_CHOICE, "SIZE", "how much work", .choices = workload_sizes,
 	 .more = "tiny is for tests, small takes less than a minute on two cores, full is the "

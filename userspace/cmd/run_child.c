@@ -58,10 +58,11 @@ struct child {
 	struct datafile *data;
 
 	uint64_t begin_ns;
-	uint64_t last_ns; /* when the last observation came */
-	uint64_t step_ns; /* the longest time between two */
-	uint64_t kill_ns; /* SIGKILL is due; 0: not asked to end */
-	bool late;	  /* its time was over */
+	uint64_t first_ns; /* when the first observation came */
+	uint64_t last_ns;  /* and the last */
+	uint64_t step_ns;  /* the longest time between two */
+	uint64_t kill_ns;  /* SIGKILL is due; 0: not asked to end */
+	bool late;	   /* its time was over */
 	bool ended;
 	int status; /* as waitpid() gives it */
 
@@ -92,7 +93,9 @@ static void take_payload(struct child *c, const struct voir_record *r)
 	uint64_t now = run__now();
 
 	if (r->has_rate) {
-		if (c->observations && now - c->last_ns > c->step_ns)
+		if (!c->observations)
+			c->first_ns = now;
+		else if (now - c->last_ns > c->step_ns)
 			c->step_ns = now - c->last_ns;
 		c->last_ns = now;
 		c->observations++;
@@ -243,12 +246,36 @@ static double unix_time(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Are there devices of different kinds? "cpu:0" and "cpu:1" are of one. */
+static bool are_mixed(const struct opt_list *list)
+{
+	size_t i, len = strcspn(list->items[0], ":");
+
+	for (i = 1; i < list->n; i++)
+		if (strcspn(list->items[i], ":") != len ||
+		    strncmp(list->items[i], list->items[0], len) != 0)
+			return true;
+	return false;
+}
+
+/* Milabench pools what has one name: devices of different kinds are rows of their own. */
+static void name_bench(const struct run *r, const struct child_job *job, char *buf, size_t size)
+{
+	if (are_mixed(&r->o->devices))
+		snprintf(buf, size, "%s-%.*s", job->row->workload->name,
+			 (int)strcspn(job->device, ":"), job->device);
+	else
+		snprintf(buf, size, "%s", job->row->workload->name);
+}
+
 static int open_data(struct child *c)
 {
 	const struct child_job *job = &c->job;
-	const char *tag[3] = {job->row->workload->name};
-	char device[16], repeat[24], path[4096];
+	char bench[128], device[16], repeat[24], path[4096];
+	const char *tag[3] = {bench};
 	size_t n = 2;
+
+	name_bench(c->run, job, bench, sizeof(bench));
 
 	snprintf(device, sizeof(device), "D%u", job->index);
 	tag[1] = device;
@@ -503,7 +530,7 @@ const char *child__tag(const struct child *c)
 
 static double seconds_left(const struct child *c)
 {
-	double step = (double)(c->last_ns - c->begin_ns) / (double)c->observations;
+	double step = (double)(c->last_ns - c->first_ns) / (double)(c->observations - 1);
 
 	return step * (double)(c->wanted + 1 - c->done) * 1e-9;
 }
@@ -522,7 +549,7 @@ int child__progress(const struct child *c, char *buf, size_t size)
 	}
 	if (c->has_loss)
 		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);
-	if (c->done <= c->wanted)
+	if (c->done <= c->wanted && c->observations > 1)
 		snprintf(left, sizeof(left), ", %.0f s left", seconds_left(c));
 	snprintf(buf, size, "%" PRIu64 "/%" PRIu64 ", %.4g %s%s%s", c->done, c->wanted + 1, c->rate,
 		 c->units, loss, left);

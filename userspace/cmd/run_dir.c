@@ -322,7 +322,7 @@ json_t *run_dir__config(const struct run *r, const struct child_job *job, const 
 				      (json_int_t)stop_of(r, w), "interval", "1s"));
 	json_object_set_new(config, "plan", json_pack("{s:s}", "method", "per_gpu"));
 	json_object_set_new(config, "argv", argv);
-	json_object_set_new(config, "name", json_string(w->name));
+	json_object_set_new(config, "name", json_string(tag[0]));
 	json_object_set_new(config, "tag", tag_json(tag, ntag));
 	json_object_set_new(config, "device", json_integer(job->index));
 	json_object_set_new(config, "devices", json_pack("[i]", job->index));
