@@ -6,6 +6,7 @@
 #include "workloads/device/cpu.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,12 +126,32 @@ static int cpu_clock_pair(struct device *d, uint64_t *host_ns, uint64_t *ticks,
 	return 0;
 }
 
+/* What the kernel could give without swapping, in bytes; all there is if it does not say. */
+static uint64_t available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long kib = ULONG_MAX >> 10;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %lu kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return (uint64_t)kib << 10;
+}
+
 static void *cpu_alloc(struct device *d, size_t bytes)
 {
 	size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
 	void *mem;
 	int err;
 
+	/* the kernel would promise it now and kill somebody later */
+	if (bytes >= HUGE_PAGE && bytes > available()) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	err = posix_memalign(&mem, align, bytes ? bytes : 1);
 	if (err) {
 		errno = err;

@@ -8,13 +8,12 @@
 #include "tests/unit/op_util.h"
 #include "workloads/models/init.h"
 #include "workloads/models/resnet_verify.h"
-#include "workloads/suite/workload.h"
 
-TestSuite(models, .fini = test__free);
+TestSuite(resnet50, .fini = test__free);
 
 /* ---- first values ---- */
 
-Test(models, normal_and_uniform_moments)
+Test(resnet50, normal_and_uniform_moments)
 {
 	enum { N = 100001 };
 	float *x = zeros(N), *again = zeros(N);
@@ -44,69 +43,6 @@ Test(models, normal_and_uniform_moments)
 	cr_expect(high < 0.5 && high > 0.4999);
 }
 
-/* ---- flops ---- */
-
-static void quiet(const char *fmt, ...)
-{
-}
-
-static struct workload_ctx context(struct bench_device *b, const struct workload *w, void *opts)
-{
-	opts__defaults(w->opts, opts);
-	return (struct workload_ctx){.ops = b->ops,
-				     .device = b->device,
-				     .size = WORKLOAD_TINY,
-				     .seed = 1,
-				     .opts = opts,
-				     .data_dir = "/nonexistent",
-				     .progress = quiet};
-}
-
-Test(models, flops)
-{
-	const struct workload *w = workload__find("flops");
-	struct bench_device b = bench__open("cpu");
-	void *opts = test__alloc(1, w->opts_size);
-	struct workload_ctx ctx = context(&b, w, opts);
-	struct workload_step out = {0};
-	void *state = NULL;
-	int i;
-
-	cr_assert_eq(opts__set(w->opts, opts, "test", "m", "33"), 0);
-	cr_assert_eq(opts__set(w->opts, opts, "test", "n", "70"), 0);
-	cr_assert_eq(opts__set(w->opts, opts, "test", "number", "3"), 0);
-	cr_assert_eq(w->setup(&state, &ctx), 0);
-	for (i = 0; i < 3; i++)
-		cr_assert_eq(w->step(state, &out), 0);
-	cr_expect_eq(out.items, 3);
-	cr_expect_eq(out.flops, 3 * 2 * 2.0 * 33 * 70 * 70);
-	cr_expect_float_eq(w->rate(&out, 1000000), 3 * 4.0 * 33 * 70 * 70 / 1e-3 / 1e12, 1e-12);
-	cr_expect_eq(w->verify(state), 0);
-	w->teardown(state);
-	w->teardown(NULL);
-
-	state = NULL;
-	cr_assert_eq(opts__set(w->opts, opts, "test", "dtype", "bf16"), 0);
-	cr_expect_eq(w->setup(&state, &ctx), -ENOTSUP);
-	w->teardown(state);
-	bench__close(&b);
-}
-
-Test(models, flops_on_null_is_found_out)
-{
-	const struct workload *w = workload__find("flops");
-	struct bench_device b = bench__open("null");
-	void *opts = test__alloc(1, w->opts_size), *state = NULL;
-	struct workload_ctx ctx = context(&b, w, opts);
-	struct workload_step out = {0};
-
-	cr_assert_eq(w->setup(&state, &ctx), 0);
-	cr_assert_eq(w->step(state, &out), 0);
-	cr_expect_eq(w->verify(state), -EBADMSG, "nothing was computed");
-	w->teardown(state);
-	bench__close(&b);
-}
-
 /* ---- ResNet ---- */
 
 /* Parameters, and products of one image's forward pass. */
@@ -128,7 +64,7 @@ static void count(const struct resnet_config *c, double *params, double *macs)
 }
 
 /* torchvision's documentation: 25557032, 44549160 parameters; 4.09, 7.80 G products. */
-Test(models, resnet_sizes_are_torchvisions)
+Test(resnet50, sizes_are_torchvisions)
 {
 	struct resnet_config c = resnet50_config;
 	static struct resnet_unit u[RESNET_MAX_UNITS];
@@ -177,14 +113,14 @@ static void verify_on(const char *spec, enum dtype dtype, const struct resnet_er
 	bench__close(&b);
 }
 
-Test(models, resnet_gradients)
+Test(resnet50, gradients)
 {
 	verify_on("cpu", DTYPE_F32, &resnet_tolerance_f32);
 	verify_on("cpu:0", DTYPE_F32, &resnet_tolerance_f32);
 	verify_on("cpu", DTYPE_BF16, &resnet_tolerance_bf16);
 }
 
-Test(models, verification_finds_what_is_wrong)
+Test(resnet50, verification_finds_what_is_wrong)
 {
 	struct resnet_errors too_strict = {1, 1e-9, 1};
 	struct bench_device b = bench__open("cpu");
@@ -223,7 +159,7 @@ static float one_step(struct bench_device *b, struct resnet *r, const float *ima
 }
 
 /* Three steps with momentum and decay; the reference is independent of device and op layer. */
-Test(models, three_steps_as_the_reference)
+Test(resnet50, three_steps_as_the_reference)
 {
 	struct bench_device b = bench__open("cpu");
 	struct resnet_config c = small_net();
@@ -285,7 +221,7 @@ static void losses(const char *spec, enum dtype dtype, float *loss, int n)
 	bench__close(&b);
 }
 
-Test(models, losses_fall_alike_with_any_number_of_threads_and_type)
+Test(resnet50, losses_fall_alike_with_any_number_of_threads_and_type)
 {
 	float one[12], all[12], bf16[12];
 

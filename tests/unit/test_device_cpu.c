@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Queues, events, copies, errors and core sets of the devices that need no accelerator. */
+/* Queues, events, copies, errors and core sets. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,6 @@
 
 #include "workloads/device/cpu.h"
 #include "workloads/device/device.h"
-#include "workloads/device/place.h"
 
 static struct device *open_device(const char *spec, const struct device_ops **ops)
 {
@@ -34,7 +33,7 @@ static void launch(const struct device_ops *ops, struct device_queue *q,
 	cr_assert_eq(ops->launch(q, &k), 0);
 }
 
-Test(device, names)
+Test(device_cpu, names)
 {
 	const char *rest;
 
@@ -49,7 +48,7 @@ Test(device, names)
 	cr_expect_null(device__find("a name that is far longer than any device's", NULL));
 }
 
-Test(device, refuses_bad_specs)
+Test(device_cpu, refuses_bad_specs)
 {
 	static const char *const bad[] = {"x", "0,", "8191", "0-", "0,0"};
 	size_t i;
@@ -59,10 +58,9 @@ Test(device, refuses_bad_specs)
 		cr_expect_null(device_cpu.open(bad[i]), "%s", bad[i]);
 		cr_expect_eq(errno, EINVAL, "%s", bad[i]);
 	}
-	cr_expect_null(device_null.open("0"));
 }
 
-Test(device, info)
+Test(device_cpu, info)
 {
 	const struct device_ops *ops;
 	struct device *d = open_device("cpu:0", &ops);
@@ -100,7 +98,7 @@ static int note(void *arg, void *native)
 	return 0;
 }
 
-Test(device, a_queue_keeps_order_beyond_its_capacity)
+Test(device_cpu, a_queue_keeps_order_beyond_its_capacity)
 {
 	static struct place_in_order p[5000];
 	const struct device_ops *ops;
@@ -153,7 +151,7 @@ static int count(void *arg, void *native)
 	return 0;
 }
 
-Test(device, queues_run_at_once_and_events_join_them)
+Test(device_cpu, queues_run_at_once_and_events_join_them)
 {
 	struct gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
 	const struct device_ops *ops;
@@ -189,7 +187,7 @@ static int fail(void *arg, void *native)
 	return *(int *)arg;
 }
 
-Test(device, the_first_error_stops_a_queue_until_sync)
+Test(device_cpu, the_first_error_stops_a_queue_until_sync)
 {
 	int first = -EDOM, second = -EILSEQ;
 	const struct device_ops *ops;
@@ -216,7 +214,7 @@ Test(device, the_first_error_stops_a_queue_until_sync)
 	ops->close(d);
 }
 
-Test(device, copies)
+Test(device_cpu, copies)
 {
 	enum { N = 5000000 };
 	const struct device_ops *ops;
@@ -268,7 +266,7 @@ static int look(void *arg, void *native)
 	return 0;
 }
 
-Test(device, executor_and_team_stay_on_the_core_set)
+Test(device_cpu, executor_and_team_stay_on_the_core_set)
 {
 	const struct device_ops *ops;
 	struct where w = {0};
@@ -305,70 +303,8 @@ Test(device, executor_and_team_stay_on_the_core_set)
 	ops->close(d);
 }
 
-Test(device, null_runs_nothing)
-{
-	const struct device_ops *ops;
-	struct device *d = open_device("null", &ops);
-	struct device_queue *q = ops->queue(d, "q");
-	int first = -EDOM, data = 1, out = 2;
-	struct device_info info;
-	struct device_event *e;
-
-	launch(ops, q, fail, &first);
-	ops->copy(q, &(struct device_copy){"out", DEVICE_D2H, &out, &data, sizeof(out)});
-	e = ops->record(q);
-	cr_expect_eq(ops->event_sync(e), 0);
-	cr_expect_eq(ops->wait(q, e), 0);
-	ops->event_release(e);
-	cr_expect_eq(ops->sync(d, NULL), 0);
-	cr_expect_eq(out, 2);
-	ops->info(d, &info);
-	cr_expect_not(info.computes);
-	ops->close(d);
-}
-
-Test(device, closing_nothing)
+Test(device_cpu, closing_nothing)
 {
 	device_cpu.close(NULL);
-	device_null.close(NULL);
 	device_cpu.event_release(NULL);
-	device_null.event_release(NULL);
-}
-
-/* ---- placing memory ---- */
-
-Test(place, lives_that_meet_do_not_overlap)
-{
-	enum { N = 300 };
-	struct place p[N];
-	size_t most, end = 0, sum = 0, least = 0, at, i, j;
-	unsigned int seed = 1;
-	int t;
-
-	for (i = 0; i < N; i++) {
-		p[i].bytes = 1 + rand_r(&seed) % 5000;
-		p[i].first = rand_r(&seed) % 100;
-		p[i].last = p[i].first + rand_r(&seed) % 10;
-		sum += place__align(p[i].bytes);
-	}
-	most = place__all(p, N);
-	for (i = 0; i < N; i++) {
-		at = p[i].offset + place__align(p[i].bytes);
-		end = at > end ? at : end;
-		cr_expect_eq(p[i].offset % PLACE_ALIGN, 0);
-		for (j = 0; j < i; j++)
-			cr_expect(p[i].last < p[j].first || p[j].last < p[i].first ||
-				  p[i].offset + p[i].bytes <= p[j].offset ||
-				  p[j].offset + p[j].bytes <= p[i].offset);
-	}
-	for (t = 0; t < 110; t++) {
-		for (at = i = 0; i < N; i++)
-			if (p[i].first <= t && t <= p[i].last)
-				at += place__align(p[i].bytes);
-		least = at > least ? at : least;
-	}
-	cr_expect_eq(most, end);
-	cr_expect_geq(most, least);
-	cr_expect_leq(most, least * 5 / 4, "%zu, where %zu live at once", most, least);
-	cr_expect_eq(place__all(p, 0), 0);
 }
