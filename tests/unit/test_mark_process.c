@@ -137,7 +137,7 @@ Test(mark_process, vfork_and_spawn)
 	cr_assert(xpugap_connect(mark_hub__address(h)));
 	steps(10);
 	setenv(AGAIN, "0", 1);
-	pid = vfork();
+	pid = vfork(); /* NOLINT: what is tested */
 	if (!pid) {
 		execv("/proc/self/exe", (char *[]){(char *)"again", NULL});
 		_exit(2);

@@ -3,42 +3,22 @@
  * All that happens rarely: a process meets its recorder, a thread gets a ring and gives it back,
  * a process forks, a ring is full.
  */
-#include "userspace/mark/state.h"
+#include "userspace/mark/region.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#define RETRY_NS (1000 * 1000) /* after a failed attempt to attach */
-#define PROBE_NS                                                                                   \
-	(1000 * 1000 * 1000)	   /* between looks whether the recorder of a full ring lives      \
-				    */
-#define LOCK_NS (20 * 1000 * 1000) /* to wait for another thread that attaches */
-
-struct region {
-	struct mark_region *shm;
-	struct mark_thread *threads;
-	size_t bytes;
-	uint64_t ring_bytes;
-	uint32_t slots;
-};
-
-/* Of the threads' own state, with the names that they know behind it. */
-static size_t threads_bytes(const struct region *r)
-{
-	return r->slots * (sizeof(*r->threads) + MARK_KNOWN * sizeof(struct mark_known));
-}
+#define RETRY_NS (1000 * 1000)	      /* after the first failed attempt to attach */
+#define PROBE_NS (1000 * 1000 * 1000) /* between looks whether a full ring's recorder lives */
+#define LOCK_NS	 (20 * 1000 * 1000)   /* to wait for another thread that attaches */
 
 /* Wiped by a fork: the child is then a process that has not attached. */
 struct process {
@@ -51,7 +31,7 @@ struct process {
 	uint32_t retries;
 	uint64_t probed_ns;
 	uint64_t corr;
-	struct region region[MARK_REGIONS_MAX];
+	struct mark_map region[MARK_REGIONS_MAX];
 	uint64_t seen[MARK_SEEN];
 };
 
@@ -67,7 +47,7 @@ static bool env_read;
 static uint32_t once; /* 1: the key and the fork handler are there */
 
 /* Copies that survive a fork, for on_fork_child() only. */
-static struct region mapped[MARK_REGIONS_MAX];
+static struct mark_map mapped[MARK_REGIONS_MAX];
 static uint32_t nmapped;
 
 static uint64_t now_ns(void)
@@ -125,13 +105,13 @@ void mark__nested(void)
 static void on_fork_child(void)
 {
 	for (uint32_t i = 0; i < nmapped; i++) {
-		const struct region *r = &mapped[i];
+		const struct mark_map *r = &mapped[i];
 
 		if (mark_tls.busy)
-			mmap(r->shm, r->bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+			(void)mmap(r->shm, r->bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		else
-			munmap(r->threads, threads_bytes(r));
+			munmap(r->threads, mark_region__threads_bytes(r));
 	}
 	nmapped = 0;
 	mark_tls.thread = NULL;
@@ -151,24 +131,13 @@ static void release_thread(void *arg)
 	__atomic_fetch_add(&process->free, 1, __ATOMIC_RELAXED);
 }
 
-/* Memory that a fork wipes; on a kernel that cannot, on_fork_child() must do. */
-static void *wiped_memory(size_t bytes)
-{
-	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (m == MAP_FAILED)
-		return NULL;
-	madvise(m, bytes, MADV_WIPEONFORK);
-	return m;
-}
-
 static bool make_process(void)
 {
 	struct process *mine, *theirs = NULL;
 
 	if (__atomic_load_n(&process, __ATOMIC_ACQUIRE))
 		return true;
-	mine = wiped_memory(sizeof(*mine));
+	mine = mark__wiped_memory(sizeof(*mine));
 	if (!mine)
 		return false;
 	if (!__atomic_compare_exchange_n(&process, &theirs, mine, false, __ATOMIC_ACQ_REL,
@@ -193,153 +162,13 @@ static bool make_once(void)
 	return true;
 }
 
-static int connect_recorder(void)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	size_t n = strlen(where.address);
-	int fd, err;
-
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	memcpy(sa.sun_path + 1, where.address, n);
-	do {
-		err = connect(fd, (struct sockaddr *)&sa,
-			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
-	} while (err && errno == EINTR);
-	if (err) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
-static int send_hello(const struct region *r, int memfd)
-{
-	struct mark_hello hello = {
-		.magic = MARK_MAGIC,
-		.abi = MARK_ABI,
-		.image = mark__image(),
-		.pid = (uint32_t)getpid(),
-		.slots = r->slots,
-		.ring_bytes = r->ring_bytes,
-	};
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec iov = {&hello, sizeof(hello)};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	ssize_t n;
-	int fd;
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &memfd, sizeof(memfd));
-	fd = connect_recorder();
-	if (fd < 0)
-		return fd;
-	do {
-		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	} while (n < 0 && errno == EINTR);
-	n = n == sizeof(hello) ? 0 : n < 0 ? -errno : -EIO;
-	close(fd);
-	return (int)n;
-}
-
-/*
- * How large a file may be here: one byte more, and the kernel sends a signal. A region that is
- * too large for that, or for our address space, has fewer rings.
- */
-static uint64_t file_limit(void)
-{
-	struct rlimit rl;
-
-	return getrlimit(RLIMIT_FSIZE, &rl) || rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX
-									    : rl.rlim_cur;
-}
-
-static int map_file(struct region *r, int fd)
-{
-	if (r->bytes > file_limit())
-		return -EFBIG;
-	if (ftruncate(fd, (off_t)r->bytes))
-		return -errno;
-	r->shm = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return r->shm == MAP_FAILED ? -errno : 0;
-}
-
-/*
- * Map the rings, of which a child sees nothing and a core dump has nothing. Returns a memfd that
- * the caller closes, or -errno.
- */
-static int map_region(struct region *r)
-{
-	int fd, err;
-
-	fd = memfd_create("xpugap-mark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	r->ring_bytes = where.ring_bytes;
-	r->slots = where.slots;
-	do {
-		r->bytes = mark_region__bytes(r->slots, r->ring_bytes);
-		err = map_file(r, fd);
-	} while ((err == -EFBIG || err == -ENOMEM) && (r->slots /= 2));
-	if (err) {
-		close(fd);
-		return err;
-	}
-	if (fcntl(fd, F_ADD_SEALS, MARK_SEALS) < 0 || madvise(r->shm, r->bytes, MADV_DONTFORK)) {
-		err = -errno;
-		munmap(r->shm, r->bytes);
-		close(fd);
-		return err;
-	}
-	madvise(r->shm, r->bytes, MADV_DONTDUMP);
-	madvise(r->shm, r->bytes, MADV_NOHUGEPAGE); /* a ring is to cost what is used of it */
-	return fd;
-}
-
-static void fill_threads(struct region *r)
-{
-	struct mark_known *known = (struct mark_known *)(r->threads + r->slots);
-	unsigned char *data = (unsigned char *)r->shm + mark_region__data(r->slots);
-
-	for (uint32_t i = 0; i < r->slots; i++) {
-		r->threads[i].ring = &r->shm->ring[i];
-		r->threads[i].data = data + i * r->ring_bytes;
-		r->threads[i].bytes = r->ring_bytes;
-		r->threads[i].known = known + (size_t)i * MARK_KNOWN;
-	}
-}
-
 static int add_region(struct process *p)
 {
-	struct region *r = &p->region[p->nregions];
-	int fd, err;
+	struct mark_map *r = &p->region[p->nregions];
+	int err = mark_region__new(r, &where);
 
-	fd = map_region(r);
-	if (fd < 0)
-		return fd;
-	r->threads = wiped_memory(threads_bytes(r));
-	err = r->threads ? send_hello(r, fd) : -ENOMEM;
-	close(fd);
-	if (err) {
-		munmap(r->shm, r->bytes);
-		if (r->threads)
-			munmap(r->threads, threads_bytes(r));
+	if (err)
 		return err;
-	}
-	fill_threads(r);
 	mapped[p->nregions] = *r;
 	nmapped = p->nregions + 1;
 	__atomic_fetch_add(&p->free, r->slots, __ATOMIC_RELAXED);
@@ -410,7 +239,7 @@ static int attach(struct process *p)
 }
 
 /* A ring that no thread holds, the emptiest: what others left in it may not be drained yet. */
-static struct mark_thread *free_slot(struct region *r)
+static struct mark_thread *free_slot(struct mark_map *r)
 {
 	struct mark_thread *best = NULL;
 	uint64_t fill, least = UINT64_MAX;
@@ -475,8 +304,7 @@ static struct mark_thread *claim(struct mark_thread *had)
 	struct mark_thread *t = NULL;
 	bool first;
 
-	if (!had && p->nregions == MARK_REGIONS_MAX &&
-	    !__atomic_load_n(&p->free, __ATOMIC_RELAXED))
+	if (!had && p->nregions == MARK_REGIONS_MAX && !__atomic_load_n(&p->free, __ATOMIC_RELAXED))
 		return NULL;
 	if (!mark__lock())
 		return NULL;
@@ -532,7 +360,7 @@ void mark__ring_full(struct mark_thread *t)
 					 __ATOMIC_RELAXED))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = connect_recorder();
+	fd = mark_region__connect(&where);
 	if (fd >= 0)
 		close(fd);
 	else if (fd == -ECONNREFUSED)

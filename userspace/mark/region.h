@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A region of rings, of the library's own inside. */
+#ifndef XPUGAP_MARK_REGION_H
+#define XPUGAP_MARK_REGION_H
+
+#include "userspace/mark/state.h"
+
+#pragma GCC visibility push(hidden)
+
+struct mark_map {
+	struct mark_region *shm;
+	struct mark_thread *threads;
+	size_t bytes;
+	uint64_t ring_bytes;
+	uint32_t slots;
+};
+
+/*
+ * Make a region, or as many of its rings as this process may have, and send it to the recorder at
+ * @where; no descriptor stays open. 0 or -errno; -EAGAIN, -ENOMEM, -EMFILE and the like pass.
+ */
+int mark_region__new(struct mark_map *r, const struct mark_where *where);
+
+/* A connection to the recorder, or -errno: -ECONNREFUSED when it is gone. */
+int mark_region__connect(const struct mark_where *where);
+
+/* Of the threads' own state, with the names that they know behind it. */
+size_t mark_region__threads_bytes(const struct mark_map *r);
+
+/* Memory that a fork wipes (not on a kernel older than 4.14), or NULL. */
+void *mark__wiped_memory(size_t bytes);
+
+#pragma GCC visibility pop
+
+#endif
