@@ -90,8 +90,8 @@ void milabench__totals(const struct milabench *m, struct milabench_totals *out);
 const char *milabench__ignored(const struct milabench *m, size_t i, const char **lacks);
 
 /*
- * Print the report as Milabench does: system, breakdown, scores. The energy columns stand where
- * a device's power was sampled.
+ * Print the report as Milabench does: system, breakdown, scores, and in a last line the score by
+ * the older formula. The energy columns stand where a device's power was sampled.
  */
 void milabench__print(const struct milabench *m, FILE *out);
 /* Step times and losses, which Milabench has no columns for. */

@@ -115,6 +115,7 @@ void milabench__print(const struct milabench *m, FILE *out)
 	fprintf(out, "%-14s %10s (%s)\n", "Failure rate:", rate,
 		t.failure_rate <= PASS_RATE ? "PASS" : "FAIL");
 	fprintf(out, "%-14s %10.2f\n", "Score:", isnan(t.score) ? NAN : t.score);
+	fprintf(out, "%-14s %10.2f\n", "Score (ln):", isnan(t.score_ln) ? NAN : t.score_ln);
 }
 
 static const struct column step_columns[] = {

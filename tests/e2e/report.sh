@@ -223,4 +223,12 @@ for x in r["workloads"]:
                    s["step_stopped_ns"] + s["step_unknown_ns"] == s["wall_ns"]
     else:
         assert x["status"] & 127 == 11'
+
+# ---- and one of the real workloads ----
+
+"$XPUGAP" run flops --size tiny -o flops >out 2>err || fail "run"
+report 0 flops
+said "^flops on cpu: [0-9]* steps"
+said "Tflops"
+said "^flops .*|    0 |   1 |"
 exit 0
