@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -407,6 +408,41 @@ Test(mark, thousand_processes, .timeout = 120)
 	mark_hub__free(h);
 	after = dup(0);
 	cr_assert_leq(after, before);
+}
+
+/* More processes at the same time than the recorder may have files open, at first. */
+Test(mark, few_descriptors, .timeout = 120)
+{
+	struct mark_hub *h = mark_hub__new(&(struct mark_hub_opts){});
+	static struct got g;
+	struct rlimit rl;
+	uint64_t n = 10;
+	int go[2], status;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &rl), 0);
+	if (rl.rlim_max < 1024)
+		cr_skip_test("the hard limit of open files is too low");
+	rl.rlim_cur = 160;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &rl), 0);
+	cr_assert_eq(pipe(go), 0);
+	for (int i = 0; i < 200; i++) {
+		if (!fork()) {
+			close(go[1]);
+			xpugap_connect(mark_hub__address(h));
+			steps(&n);
+			_exit(read(go[0], &status, 1) != 0);
+		}
+		mark_hub__poll(h, collect, &g);
+	}
+	while (g.nthreads < 200) /* or the test's time is over */
+		mark_hub__poll(h, collect, &g);
+	close(go[1]);
+	while (wait(&status) > 0)
+		cr_assert_eq(status, 0);
+	drain(h, &g);
+	cr_assert_eq(g.types[REC_MARK_STEP], 200 * n);
+	cr_assert_eq(g.lost, 0);
+	mark_hub__free(h);
 }
 
 /* A process that marked and was killed before the recorder looked even once. */

@@ -38,10 +38,6 @@ struct mark_map {
 	struct mark_slot slot[];
 };
 
-struct mark_watch {
-	struct mark_process *process;
-};
-
 struct mark_process {
 	struct mark_process *next;
 	struct mark_map *maps;
@@ -53,7 +49,6 @@ struct mark_process {
 	bool nested; /* in a pid namespace below ours */
 	bool gone;
 	int pidfd;
-	struct mark_watch watch;
 };
 
 /* A ring that has records, while they are merged. */
@@ -78,6 +73,7 @@ struct mark_hub {
 	uint64_t horizon_ns;   /* no record older than this will come */
 	unsigned int fill_pct; /* of the fullest ring that it found */
 	struct mark_process *processes;
+	uint32_t nfds; /* that they take */
 	struct {
 		int fd;
 		int polls;

@@ -32,6 +32,7 @@
 #endif
 
 #define MAX_PROCESSES 4096
+#define SPARE_FDS     128  /* for connections, and for the rest of the recorder */
 #define ACCEPT_MAX    8192 /* in one poll: twice what can wait */
 
 /* What came with a connection. */
@@ -171,12 +172,16 @@ static int take_fds(struct msghdr *msg)
 	return kept;
 }
 
-/* Two descriptors a process: more than the usual 1,024 allow, so take what the limit lets us. */
-static void raise_fd_limit(void)
+/*
+ * Each process takes two descriptors, each further region one: the usual 1,024 may not do. The
+ * limit is raised when it is near, as programs started before must not inherit another.
+ */
+static void make_room_for_fds(const struct mark_hub *h)
 {
 	struct rlimit rl;
 
-	if (getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur == rl.rlim_max)
+	if (getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur == rl.rlim_max ||
+	    h->nfds + SPARE_FDS < rl.rlim_cur)
 		return;
 	rl.rlim_cur = rl.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &rl);
@@ -221,10 +226,6 @@ static int receive_hello(int fd, struct visitor *v)
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &v->cred, &len) || v->cred.pid <= 0)
 		return -EBADMSG;
 	v->pidfd = open_peer(fd, v->cred.pid);
-	if (v->pidfd == -EMFILE || v->pidfd == -ENFILE) {
-		raise_fd_limit();
-		v->pidfd = open_peer(fd, v->cred.pid);
-	}
 	return 0;
 }
 
@@ -257,12 +258,12 @@ static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
 	p->nested = mark_peer__nested(p->pid, p->ns_pid);
 	p->pidfd = v->pidfd;
 	v->pidfd = -1;
-	ev.data.ptr = &p->watch;
-	p->watch.process = p;
+	ev.data.ptr = p;
 	/* one that ended before we looked: its rings are emptied now and never again */
 	p->gone = p->pidfd < 0 || epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, p->pidfd, &ev);
 	p->next = h->processes;
 	h->processes = p;
+	h->nfds += p->pidfd >= 0;
 	h->stats.processes++;
 	h->stats.alive++;
 	return p;
@@ -290,6 +291,7 @@ static int take_in(struct mark_hub *h, struct mark_process *p, struct visitor *v
 	m->next = p->maps;
 	p->maps = m;
 	p->nmaps++;
+	h->nfds++;
 	return 0;
 }
 
@@ -379,10 +381,9 @@ static void accept_all(struct mark_hub *h)
 	for (int i = 0; i < ACCEPT_MAX && h->listen_fd >= 0; i++) {
 		int fd = accept4(h->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			raise_fd_limit();
 		if (fd < 0)
 			break;
+		make_room_for_fds(h);
 		if (welcome(h, fd) == -EAGAIN)
 			keep_waiting(h, fd);
 		else
@@ -400,7 +401,7 @@ static void see_who_left(struct mark_hub *h)
 	do {
 		n = epoll_wait(h->epoll_fd, ev, 64, 0);
 		for (int i = 0; i < n; i++) {
-			struct mark_process *p = ((struct mark_watch *)ev[i].data.ptr)->process;
+			struct mark_process *p = ev[i].data.ptr;
 
 			p->gone = true;
 			epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, p->pidfd, NULL);
@@ -431,6 +432,7 @@ static void forget_gone(struct mark_hub *h)
 			continue;
 		}
 		*at = p->next;
+		h->nfds -= p->nmaps + (p->pidfd >= 0);
 		h->stats.alive--;
 		free_process(p);
 	}
