@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/lib/text.h"
+
 static enum log_level max_level = LOG_INFO;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char progress_line[256]; /* on the terminal now; "" if none */
@@ -36,24 +38,29 @@ int log__colour(int fd)
 void log__print(enum log_level level, const char *fmt, ...)
 {
 	static const char *const prefix[] = {"", "warning: ", "", "debug: "};
+	char *text = NULL;
 	va_list ap;
 
 	if (level > max_level)
 		return;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
 	pthread_mutex_lock(&lock);
 	flockfile(stderr);
 	if (progress_line[0])
 		fputs("\r\033[K", stderr);
 	fprintf(stderr, "xpugap: %s", prefix[level]);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
+	/* names from anywhere are in it: none may take over the terminal */
+	text__print(stderr, text ? text : fmt);
 	fputc('\n', stderr);
 	if (progress_line[0])
 		fputs(progress_line, stderr);
 	fflush(stderr);
 	funlockfile(stderr);
 	pthread_mutex_unlock(&lock);
+	free(text);
 }
 
 static void draw(const char *key, const char *text)
