@@ -61,7 +61,7 @@ Test(trace_damage, truncated_at_every_byte)
 	struct trace_info info;
 	struct trace_reader *r;
 	struct trace_event ev;
-	size_t size, n, at[4096], chunk = 0, k;
+	size_t size, n, at[4096] = {0}, chunk = 0, k;
 	struct chunk_head head;
 	uint64_t expected = 0;
 	uint8_t *data = random_trace(RECORDS, 1, &in, &size);

@@ -157,7 +157,7 @@ bool sums__equal(const struct sums *a, const struct sums *b)
 
 void write_random(struct trace_writer *w, uint64_t n, uint64_t seed, struct sums *sums)
 {
-	uint64_t buf[REC_MAX_SIZE / 8], time = 1000000000, i, types = 0;
+	uint64_t buf[REC_MAX_SIZE / 8], time = 1000000000, i, types = 1;
 	const struct record_desc *desc;
 	struct rec *rec;
 	unsigned int ring;
