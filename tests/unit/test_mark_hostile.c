@@ -62,7 +62,7 @@ static const struct mark_hello good = {.magic = MARK_MAGIC,
 				       .slots = SLOTS,
 				       .ring_bytes = RING};
 
-static void say(const struct mark_hub *h, const void *hello, size_t size, const int *fds, int nfds)
+static void say_on(int fd, const void *hello, size_t size, const int *fds, int nfds)
 {
 	union {
 		struct cmsghdr head;
@@ -70,7 +70,6 @@ static void say(const struct mark_hub *h, const void *hello, size_t size, const 
 	} control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	struct iovec iov = {(void *)(uintptr_t)hello, size};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	int fd = connect_to(h);
 
 	if (nfds) {
 		msg.msg_control = &control;
@@ -80,6 +79,11 @@ static void say(const struct mark_hub *h, const void *hello, size_t size, const 
 	}
 	cr_assert_eq(sendmsg(fd, &msg, 0), (ssize_t)size);
 	close(fd);
+}
+
+static void say(const struct mark_hub *h, const void *hello, size_t size, const int *fds, int nfds)
+{
+	say_on(connect_to(h), hello, size, fds, nfds);
 }
 
 static int region(size_t bytes, unsigned int seals)
@@ -151,6 +155,31 @@ Test(mark_hostile, wrong_hellos)
 	cr_assert_eq(alive(h), 0);
 	cr_assert_eq(lowest_fd(), lowest);
 	say(h, &good, sizeof(good), fds, 16); /* more descriptors than one: the first counts */
+	cr_assert_eq(alive(h), 1);
+	mark_hub__free(h);
+	cr_assert_leq(lowest_fd(), lowest);
+}
+
+/* Who connects and says nothing, or late, is waited for, and is in nobody's way. */
+Test(mark_hostile, silent_visitors)
+{
+	struct mark_hub *h = hub();
+	int fd = region(right_size(), MARK_SEALS), lowest = lowest_fd();
+	int silent[200];
+
+	for (int i = 0; i < 200; i++) {
+		silent[i] = connect_to(h);
+		if (i % 10 == 0)
+			cr_assert_eq(alive(h), 0);
+	}
+	for (int i = 0; i < 1000; i++)
+		cr_assert_eq(alive(h), 0);
+	say_on(silent[199], &good, sizeof(good), &fd, 1);
+	cr_assert_eq(alive(h), 1);
+	say(h, &good, sizeof(good), &fd, 1);
+	cr_assert_eq(alive(h), 1);
+	for (int i = 0; i < 199; i++)
+		close(silent[i]);
 	cr_assert_eq(alive(h), 1);
 	mark_hub__free(h);
 	cr_assert_leq(lowest_fd(), lowest);

@@ -76,7 +76,7 @@ struct mark_hub {
 	uint32_t nfds; /* that they take */
 	struct {
 		int fd;
-		int polls;
+		uint64_t since_ns;
 	} waiting[MARK_WAITING];
 	struct mark_run *runs;
 	uint32_t nruns, max_runs;

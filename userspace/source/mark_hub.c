@@ -32,8 +32,9 @@
 #endif
 
 #define MAX_PROCESSES 4096
-#define SPARE_FDS     128  /* for connections, and for the rest of the recorder */
-#define ACCEPT_MAX    8192 /* in one poll: twice what can wait */
+#define MAX_WAIT_NS   10000000000ULL /* for a hello */
+#define SPARE_FDS     128	     /* for connections, and for the rest of the recorder */
+#define ACCEPT_MAX    8192	     /* in one poll: twice what can wait */
 
 /* What came with a connection. */
 struct visitor {
@@ -350,17 +351,21 @@ static int welcome(struct mark_hub *h, int fd)
 	return err == -EAGAIN ? err : 0;
 }
 
-/* A program sends its hello right after it connected; give it until the next polls. */
+/*
+ * A program sends its hello right after it connected, but may lose the cpu in between. Where too
+ * many wait, the one that waited longest goes.
+ */
 static void keep_waiting(struct mark_hub *h, int fd)
 {
-	for (int i = 0; i < MARK_WAITING; i++) {
-		if (h->waiting[i].fd < 0) {
-			h->waiting[i].fd = fd;
-			h->waiting[i].polls = 0;
-			return;
-		}
-	}
-	close(fd);
+	int oldest = 0;
+
+	for (int i = 0; i < MARK_WAITING && h->waiting[oldest].fd >= 0; i++)
+		if (h->waiting[i].fd < 0 || h->waiting[i].since_ns < h->waiting[oldest].since_ns)
+			oldest = i;
+	if (h->waiting[oldest].fd >= 0)
+		close(h->waiting[oldest].fd);
+	h->waiting[oldest].fd = fd;
+	h->waiting[oldest].since_ns = mark_hub__now();
 }
 
 static void look_at_waiting(struct mark_hub *h)
@@ -368,7 +373,8 @@ static void look_at_waiting(struct mark_hub *h)
 	for (int i = 0; i < MARK_WAITING; i++) {
 		int fd = h->waiting[i].fd;
 
-		if (fd < 0 || (welcome(h, fd) == -EAGAIN && ++h->waiting[i].polls < 100))
+		if (fd < 0 || (welcome(h, fd) == -EAGAIN &&
+			       mark_hub__now() - h->waiting[i].since_ns < MAX_WAIT_NS))
 			continue;
 		close(fd);
 		h->waiting[i].fd = -1;
