@@ -133,7 +133,8 @@ $(O)/bpf/hooks/%.bpf.o: bpf/hooks/%.bpf.c $(O)/stamp/bpf
 $(O)/gen/bpf/hooks/%.skel.h: $(O)/bpf/hooks/%.bpf.o
 	$(say) SKEL $@
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
+	$(Q){ echo '/* NOLINTBEGIN */' && $(BPFTOOL) gen skeleton $< name $*_bpf && \
+		echo '/* NOLINTEND */'; } >$@
 
 # ---- programs and libraries ----
 

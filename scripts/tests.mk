@@ -94,8 +94,8 @@ $(O)/lint/%.tidy: %.c .clang-tidy $(O)/stamp/cc | $(SKELETONS)
 	$(say) TIDY $<
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -MM -MP -MT $@ -MF $(@:.tidy=.d) $<
-	$(Q)$(CLANG_TIDY) --quiet --warnings-as-errors='*' $< -- $(CPPFLAGS) -std=gnu11 -Wno-unknown-attributes 2>$@.err || \
-		{ cat $@.err; rm -f $@.err; exit 1; }
+	$(Q)$(CLANG_TIDY) --quiet --warnings-as-errors='*' $< -- $(CPPFLAGS) -std=gnu11 \
+		-Wno-unknown-attributes 2>$@.err || { cat $@.err; rm -f $@.err; exit 1; }
 	@rm -f $@.err; touch $@
 
 -include $(LINT_C:%.c=$(O)/lint/%.d)
@@ -126,7 +126,8 @@ check-static: all
 
 # ---- fuzz: the core once more, by clang with libFuzzer ----
 
-FUZZ_FLAGS := -g -O1 -Wno-unknown-attributes -std=gnu11 -fno-omit-frame-pointer -fno-sanitize-recover=all -pthread
+FUZZ_FLAGS := -g -O1 -std=gnu11 -Wno-unknown-attributes -fno-omit-frame-pointer \
+	      -fno-sanitize-recover=all -pthread
 FUZZ_SAN := -fsanitize=address,undefined
 FUZZ_OBJS := $(CORE_SRCS:%.c=$(O)/fuzz/obj/%.o)
 
