@@ -127,7 +127,7 @@ static __always_inline __u32 who(struct task_state *from, struct task_state *to)
 		flags |= REC_SCHED_PREV_TARGET;
 	if (to)
 		flags |= REC_SCHED_NEXT_TARGET;
-	barrier_var(flags);
+	barrier_var(flags); /* else the compiler computes with the pointers */
 	return flags;
 }
 

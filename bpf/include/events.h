@@ -173,7 +173,7 @@ enum rec_hook_id {
 
 #define REC_FIELDS_task_comm(F, A) F(u32, pid, TID) F(u32, pad, PAD) A(comm)
 
-/* prev_nr: the system call that tid is in, -1 when it is in none; flags is enum rec_sched_flags */
+/* prev_nr: the system call that tid is in, -1 when it is in none, or REC_NR_UNKNOWN; flags is enum rec_sched_flags */
 #define REC_FIELDS_sched_switch(F, A) \
 	F(u32, next_tid, TID) F(u32, prev_state, STATE) F(s32, prev_nr, DEC) F(u32, flags, FLAGS)
 
@@ -251,6 +251,8 @@ REC_RECORDS(REC_CHECK)
 
 #define REC_NO_STEP (~0ULL)
 #define REC_NO_CPU  (~0U)
+
+#define REC_NR_UNKNOWN (-2) /* for prev_nr where the kernel cannot be asked */
 
 enum rec_lost_why {
 	REC_LOST_RING = 1,   /* no room in a kernel ring */

@@ -75,6 +75,7 @@ struct cpu_state {
 enum task_state_flags {
 	TASK_STATE_DEFINED = 1, /* a TASK or TASK_FORK record told of it */
 	TASK_STATE_INSIDE = 2,	/* may be in a call that began before it was a target */
+	TASK_STATE_ENDED = 4,	/* only of targets known by their thread ids */
 };
 
 /* What is kept for each task of the target; having one makes it a target. */

@@ -8,7 +8,7 @@ set -u
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
 target=
-trap 'kill -9 $target 2>/dev/null; wait; rm -f trace out err dump ids' EXIT
+trap 'kill -9 $target 2>/dev/null; wait; rm -f trace out err events ids' EXIT
 bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool) || { echo "needs bpftool"; exit 77; }
 
 fail() {
@@ -55,13 +55,13 @@ for run in $(seq 20); do
 	done
 	gone || fail "run $run: left in the kernel: $(cat ids)"
 	kill "$target"
-	"$XPUGAP" dump --json -t "ioctl,lost" trace >dump 2>err
+	"$XPUGAP" dump --json -t "ioctl,lost" trace >events 2>err
 	grep -q "has no end" err || fail "run $run: the trace does not open"
 	missing=$(python3 - "$now" 2>&1 <<'PY'
 import json, sys
 
 last = n = 0
-for line in open("dump"):
+for line in open("events"):
     r = json.loads(line)
     if r["type"] == "lost":
         sys.exit("lost records")
@@ -74,6 +74,6 @@ print(round(float(sys.argv[1]) * 1e9) - last)
 PY
 	) || fail "run $run: $missing"
 	[ "$missing" -lt 1000000000 ] || fail "run $run: $missing ns are missing"
-	[ "$missing" -gt $worst ] && worst=$missing
+	[ "$missing" -gt "$worst" ] && worst=$missing
 done
 echo "at most the last $((worst / 1000000)) ms were missing"

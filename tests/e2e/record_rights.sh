@@ -30,7 +30,7 @@ said() {
 
 # holds EXPRESSION: a jq program over the array of records of t must be true
 holds() {
-	jq -es "$1" dump >/dev/null || { cat dump; fail "not so: $1"; }
+	jq -es "$1" events >/dev/null || { cat events; fail "not so: $1"; }
 }
 
 as_nobody() {
@@ -44,7 +44,7 @@ as_nobody ../xpugap record -o t -- ../ioctl_tree 2 1 10 >out 2>err || fail "with
 for probe in task sched ioctl; do
 	said "cannot attach probe '$probe': needs CAP_BPF and CAP_PERFMON"
 done
-"$XPUGAP" dump --json t >dump || fail "dump"
+"$XPUGAP" dump --json t >events || fail "dump"
 holds '[.[] | select(.type == "hook" and .fields.state == "refused")] | map(.fields.hook) |
 	unique == ["sched", "syscall", "task"]'
 holds 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "attached")'
@@ -62,7 +62,7 @@ grep -q 'hook  *ioctl  *missing' out || fail "doctor: $(cat out)"
 as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon \
 	../xpugap record -f -o t --require task,sched,ioctl -- ../ioctl_tree 6 2 50 >out 2>err ||
 	fail "with CAP_BPF and CAP_PERFMON"
-"$XPUGAP" dump --json t >dump || fail "dump"
+"$XPUGAP" dump --json t >events || fail "dump"
 holds "[.[] | select(.type == \"ioctl\" and .fields.cmd == \"0x7801\")] | length == $(cat out)"
 holds '[.[] | select(.type == "hook")] | all(.fields.state == "attached")'
 as_nobody --inh-caps=+bpf --ambient-caps=+bpf ../xpugap record -f -o t -- true 2>err || fail "CAP_BPF"
@@ -83,14 +83,14 @@ grep -q '^Uid:	65534	65534	65534	65534$' /proc/$pid/status || fail "$(grep Uid /
 grep -q '^Gid:	65534	65534	65534	65534$' /proc/$pid/status || fail "$(grep Gid /proc/$pid/status)"
 grep -q '^CapEff:	0*$' /proc/$pid/status || fail "$(grep CapEff /proc/$pid/status)"
 grep -q '^CapPrm:	0*$' /proc/$pid/status || fail "$(grep CapPrm /proc/$pid/status)"
-for status in /proc/$pid/task/*/status; do
+for status in /proc/"$pid"/task/*/status; do
 	grep -q '^CapPrm:	0*$' "$status" || fail "a thread kept $(grep CapPrm "$status")"
 done
 wait $pid || fail "through sudo"
 [ "$(sed -n 1,2p out | xargs)" = "65534 65534" ] || fail "ran as $(xargs <out)"
 grep -q '^CapEff:	0*$' out || fail "the target has $(grep Cap out)"
 [ "$(stat -c '%u:%g %a' t)" = '65534:65534 600' ] || fail "the trace is $(stat -c '%u:%g %a' t)"
-"$XPUGAP" dump --json t >dump || fail "dump"
+"$XPUGAP" dump --json t >events || fail "dump"
 holds 'any(.type == "task" and .fields.uid == 65534 and .fields.flags == "0x1")'
 holds '[.[] | select(.type == "hook")] | all(.fields.state == "attached")'
 holds '[.[] | select(.type == "task_exit")] | length == 5'
@@ -106,6 +106,7 @@ said "'SUDO_UID=nobody' is no user"
 # ---- as root without sudo: the recorder gives up its capabilities all the same ----
 
 unset SUDO_UID SUDO_GID
+# shellcheck disable=SC2016 # for that shell to expand
 ../xpugap record -f -o t -- sh -c 'sleep 0.5; cat /proc/$PPID/task/*/status' >out 2>err || fail "as root"
-grep Cap[EP] out | grep -v ':	0*$' && fail "the recorder kept this"
+grep 'Cap[EP]' out | grep -v ':	0*$' && fail "the recorder kept this"
 exit 0

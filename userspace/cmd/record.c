@@ -34,7 +34,7 @@ struct record_opts {
 	bool sync;
 	bool priority;
 	uint64_t level;
-	const char *way;
+	bool btf;
 	const char *source;
 	bool pace;
 };
@@ -87,8 +87,10 @@ static const struct opt rows[] = {
 	 OPT_OFFSET(record_opts, source)},
 	{"pace", 0, OPT_FLAG, NULL, "with --source: as fast as the times of the records say",
 	 OPT_OFFSET(record_opts, pace)},
-	{"way", 0, OPT_STR, "WAY", "attach hooks in this way only (see 'xpugap doctor')",
-	 OPT_OFFSET(record_opts, way)},
+	{"btf", 0, OPT_FLAG, NULL, "use the kernel's type information (default)",
+	 .more = "--no-btf attaches the hooks as on a kernel that has none: by classic and raw "
+		 "tracepoints, which see less.",
+	 OPT_OFFSET(record_opts, btf), .def = "true"},
 	{0},
 };
 
@@ -431,7 +433,7 @@ static int run(const void *values, int argc, char **argv)
 		.require = require,
 		.memory_bytes = o->memory,
 		.caller = &r.caller,
-		.way = o->way,
+		.no_btf = !o->btf,
 		.level = o->level,
 		.no_sync = !o->sync,
 		.no_priority = !o->priority,

@@ -212,7 +212,7 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 {
 	struct hooks_opts opts = {.probes = ctx->probes,
 				  .memory_bytes = ctx->memory_bytes,
-				  .way = ctx->way};
+				  .no_btf = ctx->no_btf};
 	struct source *s = calloc(1, sizeof(*s));
 	unsigned int n;
 
@@ -241,9 +241,35 @@ static int bpf_start(struct source *s)
 	return write_hooks(s);
 }
 
+/* The TASK record of a process, where the kernel's programs cannot make it. */
+static int tell_process(struct source *s, pid_t pid)
+{
+	struct rec_task rec = {.pid = pid, .flags = REC_TASK_TARGET};
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "Name: %15[^\n]", rec.comm);
+		sscanf(line, "PPid: %u", &rec.ppid);
+		sscanf(line, "Uid: %u", &rec.uid);
+	}
+	if (f)
+		fclose(f);
+	rec.start_ns = now_ns();
+	rec.hdr = (struct rec){.type = REC_TASK,
+			       .size = sizeof(rec),
+			       .tid = pid,
+			       .time_ns = rec.start_ns};
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
 static int bpf_add(struct source *s, pid_t pid)
 {
-	return hooks__add(s->hooks, pid);
+	int err = hooks__add(s->hooks, pid);
+
+	return err || !hooks__plain(s->hooks) ? err : tell_process(s, pid);
 }
 
 /* Records are filled within some 100 ns: wait that long for one, not longer. */
@@ -313,30 +339,26 @@ static unsigned int bpf_fill(const struct source *s)
 	return s->fill;
 }
 
-/* Tell of the calls that have not returned: those kept with their tasks and those on a cpu. */
-static int tell_open(struct source *s)
+/* Tell of a call that has not returned, of which the kernel's programs cannot tell. */
+static int tell_open(void *arg, uint32_t tid, const struct call *call)
 {
-	struct rec_ioctl_blocked rec = {.hdr.type = REC_IOCTL_BLOCKED, .hdr.size = sizeof(rec)};
-	const struct call *call;
-	unsigned int cpu;
-	int err = hooks__tell_open(s->hooks);
+	struct source *s = arg;
+	struct rec_ioctl_blocked rec = {
+		.hdr = {.type = REC_IOCTL_BLOCKED,
+			.size = sizeof(rec),
+			.tid = tid,
+			.time_ns = now_ns()},
+		.start_ns = call->start_ns,
+		.cmd = call->cmd,
+		.fd = call->fd,
+		.rdev = call->rdev,
+		.mode = call->mode,
+		.inode = call->inode,
+	};
 
-	if (err)
-		log_debug("cannot walk over the tasks: %s", log__err(err));
-	for (cpu = 0, err = 0; !err && cpu < hooks__ncpus(s->hooks); cpu++) {
-		call = hooks__call_on(s->hooks, cpu, &rec.hdr.tid);
-		if (!call || call->flags & CALL_TOLD)
-			continue;
-		rec.hdr.time_ns = now_ns();
-		rec.start_ns = call->start_ns;
-		rec.cmd = call->cmd;
-		rec.fd = call->fd;
-		rec.rdev = call->rdev;
-		rec.mode = call->mode;
-		rec.inode = call->inode;
-		err = trace_writer__append(s->writer, cpu, &rec.hdr);
-	}
-	return err;
+	if (call->flags & CALL_TOLD)
+		return 0;
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
 static int bpf_stop(struct source *s)
@@ -344,12 +366,12 @@ static int bpf_stop(struct source *s)
 	int n;
 
 	hooks__detach(s->hooks);
-	n = tell_open(s);
-	while (n >= 0) {
+	n = hooks__tell_open(s->hooks, tell_open, s);
+	if (n)
+		log_debug("cannot tell of all open calls: %s", log__err(n));
+	do
 		n = bpf_poll(s);
-		if (n == 0)
-			break;
-	}
+	while (n > 0);
 	if (n < 0)
 		return n;
 	n = write_counts(s);

@@ -19,7 +19,7 @@ struct hooks;
 struct hooks_opts {
 	const char *const *probes; /* names; NULL: the defaults */
 	uint64_t memory_bytes;	   /* of all rings; 0: the default */
-	const char *way;	   /* only this way of attaching; NULL: the best there is */
+	bool no_btf;		   /* do as where the kernel does not describe its types */
 };
 
 struct hook_report {
@@ -59,12 +59,15 @@ int hooks__share(struct hooks *h, struct bpf_object *obj);
  */
 int hooks__add(struct hooks *h, pid_t pid);
 
-/* After hooks__detach(): record the calls that have not returned. 0 or -errno. */
-int hooks__tell_open(struct hooks *h);
-
-/* Besides those: the call of the task @tid that was on @cpu when the hooks were detached, or NULL.
+/*
+ * After hooks__detach(): record the calls that have not returned; those of which the kernel's
+ * programs cannot tell go to @tell, whose result, if it is not 0, ends this. 0 or -errno.
  */
-const struct call *hooks__call_on(const struct hooks *h, unsigned int cpu, uint32_t *tid);
+int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
+		     void *arg);
+
+/* Are targets known by their thread ids only, so that TASK records of those added are missing? */
+bool hooks__plain(const struct hooks *h);
 
 /* Tasks of the targets that have not ended; -1: unknown (no task hook). */
 int64_t hooks__live(const struct hooks *h);

@@ -87,7 +87,7 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 		.writer = r->writer,
 		.probes = o->probes,
 		.memory_bytes = o->memory_bytes,
-		.way = o->way,
+		.no_btf = o->no_btf,
 		.uid = o->caller ? o->caller->uid : 0,
 	};
 	int err;

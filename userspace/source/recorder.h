@@ -38,7 +38,7 @@ struct recorder_opts {
 	const char *const *require;  /* probes without which there is no recording */
 	uint64_t memory_bytes;	     /* of all rings together; 0: the default */
 	const struct caller *caller; /* whose processes are recorded; NULL: ours */
-	const char *way;	     /* attach in this way only (tests); NULL: the best there is */
+	bool no_btf;		     /* do as where the kernel does not describe its types */
 	int level;		     /* of compression; 0: the default */
 	bool no_sync;		     /* do not make the trace durable while it grows */
 	bool no_priority;	     /* do not run before others (see Documentation: losses) */

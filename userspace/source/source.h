@@ -21,7 +21,7 @@ struct source_ctx {
 	uid_t uid;		     /* whom the targets run as, besides ourselves */
 	const char *const *probes;   /* names asked for, NULL-terminated; NULL: the defaults */
 	uint64_t memory_bytes;	     /* of all its rings together; 0: the source's default */
-	const char *way;	     /* bpf: attach in this way only; NULL: the best there is */
+	bool no_btf;		     /* bpf: do as where the kernel does not describe its types */
 	const char *input;	     /* replay: a trace; fake: a recipe */
 	bool pace;		     /* replay, fake: as fast as the times of the records say */
 };

@@ -5,23 +5,23 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
-trap 'rm -f trace out dump' EXIT
+trap 'rm -f trace out events' EXIT
 prog=$BUILD/tests/e2e/ioctl_kinds
 
 fail() {
 	echo "FAIL: $*"
-	cat dump
+	cat events
 	exit 1
 }
 
 record() {
 	"$XPUGAP" record -q -f -o trace "$@" >out || fail "record $*"
-	"$XPUGAP" dump --json -t 'ioctl*' trace >dump || fail "dump"
+	"$XPUGAP" dump --json -t 'ioctl*' trace >events || fail "dump"
 }
 
 # fields EXPRESSION: a jq program over the array of records must be true
 holds() {
-	jq -es "$1" dump >/dev/null || fail "not so: $1"
+	jq -es "$1" events >/dev/null || fail "not so: $1"
 }
 
 # with the sched hook (the call is kept on the cpu and moves with the task) and without it
@@ -57,7 +57,7 @@ for probes in task,sched,ioctl ioctl; do
 	sleep 5 | "$XPUGAP" record -q -f -o trace -e $probes --max-duration 1 -- "$prog" open >out ||
 		fail "record open"
 	grep -q open out || fail "the call was not made"
-	"$XPUGAP" dump --json -t 'ioctl*' trace >dump
+	"$XPUGAP" dump --json -t 'ioctl*' trace >events
 	holds '[.[] | select(.fields.cmd == "0xc0502100")] | length == 1 and .[0].type == "ioctl_blocked"'
 done
 

@@ -7,7 +7,7 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
-trap 'umount small 2>/dev/null; rm -rf t* out err dump small prog dir' EXIT
+trap 'umount small 2>/dev/null; rm -rf t* out err events small prog dir' EXIT
 
 fail() {
 	echo "FAIL: $*"
@@ -31,10 +31,10 @@ said() {
 
 # The trace is complete, and its meta record KEY is VALUE.
 meta() {
-	"$XPUGAP" dump --json -t meta "$1" >dump 2>err || fail "cannot read '$1'"
+	"$XPUGAP" dump --json -t meta "$1" >events 2>err || fail "cannot read '$1'"
 	grep -q 'not complete\|truncated' err && fail "'$1' is not complete"
-	jq -es --arg k "$2" --arg v "$3" 'any(.fields.key == $k and .fields.value == $v)' dump \
-		>/dev/null || { cat dump; fail "'$1' does not say $2 = $3"; }
+	jq -es --arg k "$2" --arg v "$3" 'any(.fields.key == $k and .fields.value == $v)' events \
+		>/dev/null || { cat events; fail "'$1' does not say $2 = $3"; }
 }
 
 # ---- how the target ends ----
@@ -49,8 +49,8 @@ meta t2 target.end 'exited with status 3'
 record 1 -o t3 -- sh -c 'kill -SEGV $$'
 said "'sh' was killed by SIGSEGV"
 record 0 -o t4 -- sh -c 'exec sh -c "exec true"'
-"$XPUGAP" dump --json -t task_exec t4 >dump
-[ "$(jq -s 'length' dump)" = 3 ] || fail "three execs, not $(jq -s length dump)"
+"$XPUGAP" dump --json -t task_exec t4 >events
+[ "$(jq -s 'length' events)" = 3 ] || fail "three execs, not $(jq -s length events)"
 record 0 -q -o t5 -- echo "a b" "it's" ''
 [ -s err ] && fail "--quiet said something"
 meta t5 target.command "echo 'a b' 'it'\\''s' ''"
@@ -87,8 +87,8 @@ said "lots"
 
 # ---- a pipe ----
 
-"$XPUGAP" record -o - -- echo text 2>err | "$XPUGAP" dump --json -t meta - >dump || fail "the pipe"
-jq -es 'any(.fields.value == "exited with status 0")' dump >/dev/null || fail "the pipe's trace"
+"$XPUGAP" record -o - -- echo text 2>err | "$XPUGAP" dump --json -t meta - >events || fail "the pipe"
+jq -es 'any(.fields.value == "exited with status 0")' events >/dev/null || fail "the pipe's trace"
 grep -q '^text$' err || fail "the target's output went into the trace"
 # whose reader goes away: the target runs on
 "$XPUGAP" record -o - -- sh -c 'sleep 1; touch t_alive' 2>err | head -c 10 >/dev/null
@@ -103,8 +103,8 @@ if mount -t tmpfs -o size=64k none small; then
 	[ $? = 1 ] || fail "a full disk is no success"
 	said "cannot write the trace: no space left on device"
 	[ "$(cat out)" = 800000 ] || fail "the target did not run on"
-	"$XPUGAP" dump small/t >dump 2>err || fail "a trace cut by a full disk does not open"
-	[ "$(grep -c ioctl dump)" -gt 100 ] || fail "nothing of it can be read"
+	"$XPUGAP" dump small/t >events 2>err || fail "a trace cut by a full disk does not open"
+	[ "$(grep -c ioctl events)" -gt 100 ] || fail "nothing of it can be read"
 	umount small
 else
 	echo "no tmpfs: full disk not tested"
@@ -116,20 +116,22 @@ fi
 	fail "--max-duration"
 [ "$(cat out)" = on ] || fail "the target did not run on"
 said "the recording has ended, 'sh' runs on"
-"$XPUGAP" dump --json -t task_exit t7 >dump
-[ "$(jq -s 'map(.fields.code) | length' dump)" = 0 ] || fail "recorded after the limit"
+"$XPUGAP" dump --json -t task_exit t7 >events
+[ "$(jq -s 'map(.fields.code) | length' events)" = 0 ] || fail "recorded after the limit"
 "$XPUGAP" record -o t8 --max-size 100K -- "$BUILD/tests/bench/ioctl_loop" 3 >out 2>err ||
 	fail "--max-size"
 size=$(stat -c %s t8)
-[ "$size" -ge 102400 ] && [ "$size" -lt 4000000 ] || fail "--max-size 100K made $size bytes"
+if [ "$size" -lt 102400 ] || [ "$size" -gt 4000000 ]; then
+	fail "--max-size 100K made $size bytes"
+fi
 
 # ---- processes that outlive the target ----
 
 record 0 -o t9 -- sh -c '(sleep 1; true; exec true) & exit 0'
 said "live on"
 record 0 -o t10 --wait-tree -- sh -c '(sleep 1; exec true) & exit 0'
-"$XPUGAP" dump --json -t task_exit t10 >dump
-[ "$(jq -s length dump)" = 3 ] || fail "--wait-tree: $(jq -s length dump) ends of 3"
+"$XPUGAP" dump --json -t task_exit t10 >events
+[ "$(jq -s length events)" = 3 ] || fail "--wait-tree: $(jq -s length events) ends of 3"
 
 # ---- signals ----
 
@@ -162,7 +164,7 @@ kill -0 $pid || fail "it did not wait for the target"
 kill -INT $pid
 wait $pid
 [ $? = 1 ] || fail "twice"
-"$XPUGAP" dump t11 >dump 2>err || fail "the trace does not open"
+"$XPUGAP" dump t11 >events 2>err || fail "the trace does not open"
 grep -q 'not complete\|truncated' err && fail "the trace is not complete"
 
 # the terminal's own: it goes to the whole group, the target gets it once

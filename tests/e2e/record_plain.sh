@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The rungs for kernels without type information: what they can tell is as exact as on the first.
+# timeout: 180
+set -u
+
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+"$XPUGAP" doctor --json | jq -e 'any(.[]; .name == "tracefs" and .state == "ok")' >/dev/null ||
+	{ echo "needs tracefs"; exit 77; }
+cd "$TMPDIR" || exit 1
+trap 'rm -f trace out err events' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	cat err
+	exit 1
+}
+
+holds() {
+	jq -es "$1" events >/dev/null || fail "not so: $1"
+}
+
+"$XPUGAP" record --no-btf --require task,sched,ioctl -o trace -- "$BUILD/tests/e2e/ioctl_tree" 40 4 200 \
+	>out 2>err || fail "record"
+grep -q "probe 'ioctl' uses 'raw_tp'" err || fail "what is missing was not said"
+"$XPUGAP" dump --json trace >events
+holds '[.[] | select(.type == "hook")] | map(select(.fields.hook != "mark")) |
+	all(.fields.state == "degraded" and .fields.rung == 1 and (.fields.reason | length) > 20)'
+holds "[.[] | select(.type == \"ioctl\" and .fields.cmd == \"0x7801\") | .fields.arg] |
+	length == $(cat out) and (unique | length) == $(cat out)"
+holds '[.[] | select(.type == "ioctl" and .fields.cmd == "0x7801")] | all(.fields.ret == -25)'
+holds '[.[] | select(.type == "task_fork")] | length == 120'
+holds '[.[] | select(.type == "task_exit")] | length == 121'
+holds '[.[] | select(.type == "task_exec")] | length == 21'
+holds 'any(.type == "task" and .fields.flags == "0x1")'
+holds 'all(.type != "lost")'
+
+"$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/switches" >out 2>err || fail "switches"
+"$XPUGAP" dump --json trace >events
+read -r _ tid first last voluntary involuntary < <(grep ^thread out)
+python3 - "$tid" "$first" "$last" "$voluntary" "$involuntary" <<'PY' || fail "switches"
+import json, sys
+
+tid, first, last, voluntary, involuntary = map(int, sys.argv[1:])
+recs = [json.loads(line) for line in open("events")]
+at = {int(r["fields"]["arg"], 0): r["time_ns"] for r in recs
+      if r["type"] == "ioctl" and r["tid"] == tid and r["fields"]["cmd"] == "0x7802"}
+mine = [r for r in recs if r["type"] == "sched_switch" and r["tid"] == tid
+        and at[first] < r["time_ns"] < at[last]]
+inv = sum(int(r["fields"]["flags"], 0) & 1 for r in mine)
+print(len(mine) - inv, voluntary, inv, involuntary)
+sys.exit(len(mine) - inv != voluntary or inv != involuntary)
+PY
+
+"$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/ioctl_kinds" blocked >out 2>err || fail "blocked"
+"$XPUGAP" dump --json -t 'ioctl*' trace >events
+holds '[.[] | select(.type == "ioctl_blocked" and .fields.cmd == "0xc0502100")] | length == 1'
+holds '[.[] | select(.type == "ioctl" and .fields.cmd == "0xc0502100")] |
+	length == 1 and .[0].fields.duration_ns > 50e6'
+"$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/ioctl_kinds" denied >out 2>err || fail "denied"
+"$XPUGAP" dump --json -t 'ioctl*' trace >events
+holds '[.[] | select(.fields.cmd == "0x7803")] | length == 11'
+sleep 5 | "$XPUGAP" record --no-btf -q -f -o trace --max-duration 1 -- "$BUILD/tests/e2e/ioctl_kinds" open >out 2>err
+"$XPUGAP" dump --json -t 'ioctl*' trace >events
+holds '[.[] | select(.fields.cmd == "0xc0502100")] | length == 1 and .[0].type == "ioctl_blocked"'
+exit 0

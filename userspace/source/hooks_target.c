@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Who is a target, and what the kernel knows of the targets. */
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/hooks/task.skel.h"
+#include "bpf/hooks/task_plain.skel.h"
+#include "userspace/source/hooks_priv.h"
+
+#define MAX_WALKS   16
+#define INIT_PID_NS "pid:[4026531836]"
+
+/* Run the family's iterator once over all tasks of the system. */
+static int walk_tasks(struct family *f)
+{
+	char buf[64];
+	int fd, err;
+	ssize_t n;
+
+	if (!f->walk)
+		return -ENOENT;
+	fd = bpf_iter_create(bpf_link__fd(f->walk));
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, buf, sizeof(buf));
+		err = n < 0 && errno != EINTR && errno != EAGAIN ? -errno : 0;
+	} while (n != 0 && !err);
+	close(fd);
+	return err;
+}
+
+/* The cpus' memory of who is a target is no longer right. */
+static void forget_targets(struct hooks *h)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < h->ncpus; cpu++)
+		__atomic_fetch_add(&h->cpus[cpu].targets, 1, __ATOMIC_RELEASE);
+}
+
+static int walk_tree(struct hooks *h)
+{
+	struct family *f = &h->family[REC_HOOK_TASK];
+	struct task_bpf *task = f->skel;
+	uint64_t before, after;
+	int i, err;
+
+	for (i = 0; i < MAX_WALKS; i++) {
+		before = __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED);
+		err = walk_tasks(f);
+		if (err)
+			return err;
+		after = __atomic_load_n(&task->bss->found, __ATOMIC_RELAXED);
+		if (after == before)
+			break;
+	}
+	return 0;
+}
+
+static int add_process(struct hooks *h, pid_t pid)
+{
+	struct task_state state = {.flags = TASK_STATE_INSIDE};
+	int fd, err;
+
+	fd = syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return -errno;
+	err = bpf_map_update_elem(h->tasks_fd, &fd, &state, BPF_NOEXIST);
+	close(fd);
+	if (err)
+		return err == -EEXIST ? 0 : err;
+	if (h->family[REC_HOOK_TASK].obj)
+		err = walk_tree(h);
+	forget_targets(h);
+	return err;
+}
+
+/* Thread ids seen from here are those that the kernel's programs see, or nothing would fit. */
+static int check_pid_namespace(void)
+{
+	char name[64] = "";
+
+	if (readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
+	    strcmp(name, INIT_PID_NS) != 0)
+		return -EXDEV;
+	return 0;
+}
+
+/* All threads of the process; processes that it created before are not followed. */
+static int add_threads(struct hooks *h, pid_t pid)
+{
+	struct task_state state = {.flags = TASK_STATE_INSIDE};
+	struct task_plain_bpf *task = h->family[REC_HOOK_TASK].skel;
+	struct dirent *d;
+	char path[64];
+	__u32 tid;
+	DIR *dir;
+	int err = check_pid_namespace();
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (!err && (d = readdir(dir))) {
+		tid = atoi(d->d_name);
+		if (!tid)
+			continue;
+		err = bpf_map_update_elem(h->tids_fd, &tid, &state, BPF_NOEXIST);
+		if (!err && task)
+			__atomic_fetch_add(&task->bss->live, 1, __ATOMIC_RELAXED);
+		if (err == -EEXIST)
+			err = 0;
+	}
+	closedir(dir);
+	return err;
+}
+
+int hooks__add(struct hooks *h, pid_t pid)
+{
+	if (!h->maps)
+		return 0;
+	return h->plain ? add_threads(h, pid) : add_process(h, pid);
+}
+
+/* The calls of targets that are known by their thread ids. */
+static int tell_tids(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
+		     void *arg)
+{
+	struct task_state state;
+	__u32 tid, *last = NULL;
+	int err = 0;
+
+	while (!err && bpf_map_get_next_key(h->tids_fd, last, &tid) == 0) {
+		last = &tid;
+		if (bpf_map_lookup_elem(h->tids_fd, &tid, &state) == 0 && state.call.start_ns)
+			err = tell(arg, tid, &state.call);
+	}
+	return err;
+}
+
+int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
+		     void *arg)
+{
+	struct family *f = &h->family[REC_HOOK_SYSCALL];
+	unsigned int cpu;
+	int err;
+
+	if (!f->obj)
+		return 0;
+	if (h->plain)
+		return tell_tids(h, tell, arg);
+	err = walk_tasks(f);
+	for (cpu = 0; !err && cpu < h->ncpus; cpu++)
+		if (h->cpus[cpu].call.start_ns)
+			err = tell(arg, h->cpus[cpu].task_pid, &h->cpus[cpu].call);
+	return err;
+}
+
+int64_t hooks__live(const struct hooks *h)
+{
+	const struct task_plain_bpf *plain = h->family[REC_HOOK_TASK].skel;
+	const struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
+
+	if (!task)
+		return -1;
+	return __atomic_load_n(h->plain ? &plain->bss->live : &task->bss->live, __ATOMIC_RELAXED);
+}
