@@ -32,6 +32,9 @@ losses() {
 	grep -o '"loss": [^}]*' "$dir/$1/resnet50.D0.data"
 }
 
+# under AddressSanitizer: its search for leaks faults in thread-local storage of dlopen'ed libraries
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+
 shm_before=$(ls /dev/shm 2>/dev/null)
 
 # ---- every workload, computed and not ----
