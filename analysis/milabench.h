@@ -99,7 +99,7 @@ int milabench__print_steps(const struct milabench *m, FILE *out);
 
 /*
  * Write summary.json, {bench: summary} with Milabench's keys, so that its own tools read it; what
- * we add stands under "xpugap" in each bench. rundir(5). 0 or -errno.
+ * we add stands under "xpugap" in each bench. summary.json(5). 0 or -errno.
  */
 int milabench__write_summary(const struct milabench *m, FILE *out);
 
