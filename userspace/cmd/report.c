@@ -95,16 +95,16 @@ static int has_logs(const char *dir)
 static int find_trace(struct report *r, bool required)
 {
 	struct traces t;
+	char *path;
 	int err;
 
-	if (asprintf(&r->trace, "%s/" TRACE_NAME, r->dir) < 0) {
-		r->trace = NULL;
+	if (asprintf(&path, "%s/" TRACE_NAME, r->dir) < 0)
 		return -ENOMEM;
-	}
-	if (exists(r->trace))
+	if (exists(path)) {
+		r->trace = path;
 		return 0;
-	free(r->trace);
-	r->trace = NULL;
+	}
+	free(path);
 	if (!required)
 		return 0;
 	err = traces__find(&t, 1, &r->dir);

@@ -105,20 +105,20 @@ static double cpus(const struct step *step, const void *arg)
 
 static const struct {
 	const char *key, *label;
-	enum fact_kind kind;
 	size_t offset;
+	enum fact_kind kind;
 	bool rare; /* not worth a line while it is zero */
 	bool ioctl;
 } members[] = {
-	{"running_ns", "on cpu", FACT_NS, offsetof(struct facts, host_ns[HOST_RUNNING])},
-	{"runnable_ns", "run queue", FACT_NS, offsetof(struct facts, host_ns[HOST_RUNNABLE])},
-	{"blocked_ns", "blocked", FACT_NS, offsetof(struct facts, host_ns[HOST_BLOCKED])},
-	{"stopped_ns", "stopped", FACT_NS, offsetof(struct facts, host_ns[HOST_STOPPED]), true},
-	{"unknown_ns", "unknown", FACT_NS, offsetof(struct facts, host_ns[HOST_UNKNOWN]), true},
-	{"voluntary", "vol. switches", FACT_COUNT, offsetof(struct facts, voluntary)},
-	{"involuntary", "invol. switches", FACT_COUNT, offsetof(struct facts, involuntary)},
-	{"ioctls", "ioctls", FACT_COUNT, offsetof(struct facts, ioctls), true, true},
-	{"ioctl_ns", "in ioctls", FACT_NS, offsetof(struct facts, ioctl_ns), true, true},
+	{"running_ns", "on cpu", offsetof(struct facts, host_ns[HOST_RUNNING]), FACT_NS},
+	{"runnable_ns", "run queue", offsetof(struct facts, host_ns[HOST_RUNNABLE]), FACT_NS},
+	{"blocked_ns", "blocked", offsetof(struct facts, host_ns[HOST_BLOCKED]), FACT_NS},
+	{"stopped_ns", "stopped", offsetof(struct facts, host_ns[HOST_STOPPED]), FACT_NS, true},
+	{"unknown_ns", "unknown", offsetof(struct facts, host_ns[HOST_UNKNOWN]), FACT_NS, true},
+	{"voluntary", "vol. switches", offsetof(struct facts, voluntary), FACT_COUNT},
+	{"involuntary", "invol. switches", offsetof(struct facts, involuntary), FACT_COUNT},
+	{"ioctls", "ioctls", offsetof(struct facts, ioctls), FACT_COUNT, true, true},
+	{"ioctl_ns", "in ioctls", offsetof(struct facts, ioctl_ns), FACT_NS, true, true},
 };
 
 #define NMEMBERS (sizeof(members) / sizeof(members[0]))
@@ -311,9 +311,9 @@ static const struct session_row *find_row(const struct report *r, const struct s
 	const struct session_row *row;
 	size_t i;
 
-	for (i = 0; i < r->session->nrows && st->from_row; i++) {
+	for (i = 0; r->session && st->from_row && i < r->session->nrows; i++) {
 		row = r->session->rows[i];
-		if (strcmp(row->name, st->name) == 0 && row->repeat == st->repeat &&
+		if (strcmp(row->name, st->name) == 0 && row->repeat == st->repeat && st->device &&
 		    strcmp(row->device, st->device) == 0)
 			return row;
 	}

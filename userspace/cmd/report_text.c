@@ -187,18 +187,16 @@ static void print_warning(void *ctx, const char *text)
 
 static void format_value(char *buf, size_t size, enum fact_kind kind, double v)
 {
+	bool whole = kind == FACT_COUNT ? v >= 100 : fabs(v) >= 1000 && fabs(v) < 1e7;
+
 	if (isnan(v))
 		snprintf(buf, size, "-");
 	else if (kind == FACT_NS)
 		format__ns(buf, size, v < 0 ? 0 : (uint64_t)llround(v));
-	else if (kind == FACT_COUNT && v >= 100)
-		snprintf(buf, size, "%.0f", v);
-	else if (kind == FACT_COUNT)
-		snprintf(buf, size, "%.3g", v);
-	else if (fabs(v) >= 1000 && fabs(v) < 1e7)
+	else if (whole)
 		snprintf(buf, size, "%.0f", v);
 	else
-		snprintf(buf, size, "%.4g", v);
+		snprintf(buf, size, "%.*g", kind == FACT_COUNT ? 3 : 4, v);
 }
 
 struct fact_line {
