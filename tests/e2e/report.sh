@@ -208,7 +208,8 @@ said "^marked: 60 steps"
 "$fakes" run steady crashing -d cpu,null -r 2 --size tiny -o run >out 2>err
 report 0 run
 said "steady on null, again (1)"
-said "crashing on cpu .*killed by signal 11"
+said "killed by signal 11\|failed with 1" # the latter from a sanitizer
+[ "$(grep -c '^crashing on\|^steady on' out)" = 8 ] || fail "not eight workloads"
 report 0 run --json
 check out '
 names = [(x["name"], x["device"], x["repeat"]) for x in r["workloads"]]
@@ -222,7 +223,7 @@ for x in r["workloads"]:
             assert s["step_running_ns"] + s["step_runnable_ns"] + s["step_blocked_ns"] + \
                    s["step_stopped_ns"] + s["step_unknown_ns"] == s["wall_ns"]
     else:
-        assert x["status"] & 127 == 11'
+        assert x["status"] in (11, 139, 256), x["status"]'
 
 # ---- and one of the real workloads ----
 

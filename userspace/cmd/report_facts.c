@@ -272,7 +272,19 @@ static int from_bench(struct report_workload *w)
 
 /* ---- which workloads ---- */
 
-static const struct milabench_bench *find_bench(const struct report *r, const char *name)
+/* A run on several devices has a bench for each: "NAME-DEVICE". */
+static bool is_bench_of(const char *bench, const char *name, const char *device)
+{
+	size_t n = strlen(name);
+
+	if (strcmp(bench, name) == 0)
+		return true;
+	return strncmp(bench, name, n) == 0 && bench[n] == '-' &&
+	       strcmp(bench + n + 1, device) == 0;
+}
+
+static const struct milabench_bench *find_bench(const struct report *r, const char *name,
+						const char *device)
 {
 	const struct milabench_bench *b;
 	size_t n, i;
@@ -281,7 +293,7 @@ static const struct milabench_bench *find_bench(const struct report *r, const ch
 		return NULL;
 	b = milabench__benches(r->milabench, &n);
 	for (i = 0; i < n; i++)
-		if (strcmp(b[i].name, name) == 0)
+		if (is_bench_of(b[i].name, name, device))
 			return &b[i];
 	return NULL;
 }
@@ -296,12 +308,12 @@ static bool is_asked(const struct report *r, const char *name)
 	return r->o->rows.n == 0;
 }
 
-static bool has_stream(const struct report *r, const char *name)
+static bool has_stream(const struct report *r, const struct milabench_bench *b)
 {
 	size_t i;
 
 	for (i = 0; i < r->nworkloads; i++)
-		if (r->workloads[i].stream && strcmp(r->workloads[i].name, name) == 0)
+		if (r->workloads[i].bench == b)
 			return true;
 	return false;
 }
@@ -337,7 +349,7 @@ static int add_streams(struct report *r)
 		w->repeat = st->repeat;
 		w->stream = st;
 		w->row = find_row(r, st);
-		w->bench = st->from_row ? find_bench(r, st->name) : NULL;
+		w->bench = st->from_row ? find_bench(r, st->name, w->device) : NULL;
 		err = from_stream(r, w);
 	}
 	return err;
@@ -352,7 +364,7 @@ static int add_benches(struct report *r)
 
 	b = r->milabench ? milabench__benches(r->milabench, &n) : NULL;
 	for (i = 0; b && i < n && !err; i++) {
-		if (!is_asked(r, b[i].name) || has_stream(r, b[i].name))
+		if (!is_asked(r, b[i].name) || has_stream(r, &b[i]))
 			continue;
 		w = &r->workloads[r->nworkloads++];
 		w->name = b[i].name;

@@ -56,41 +56,55 @@ static const char *fact_or(const struct report *r, const char *key, const char *
 	return v && *v ? v : otherwise;
 }
 
-static void print_row(const struct printer *p, const struct session_row *row)
+/* Running text after a label, whatever bytes it holds. */
+static void print_wrapped(const struct printer *p, int indent, const char *text)
 {
-	text__print(p->out, row->name);
-	if (*row->device) {
-		fputs(" on ", p->out);
-		text__print(p->out, row->device);
-	}
+	char *clean = NULL;
+	size_t size;
+	FILE *mem = open_memstream(&clean, &size);
+
+	if (!mem)
+		return;
+	text__print(mem, text);
+	if (fclose(mem) == 0)
+		wrap__words(p->out, indent, clean);
+	free(clean);
+}
+
+static void describe_row(FILE *out, const struct session_row *row)
+{
+	fputs(row->name, out);
+	if (*row->device)
+		fprintf(out, " on %s", row->device);
 	if (row->repeat)
-		fprintf(p->out, " (again, %u)", row->repeat);
+		fprintf(out, ", again (%u)", row->repeat);
 	if (!row->ended)
-		fputs(" (its end is not in the trace)", p->out);
+		fputs(" (its end is not in the trace)", out);
 	else if (WIFSIGNALED(row->status))
-		fprintf(p->out, " (killed by signal %d)", WTERMSIG(row->status));
+		fprintf(out, " (killed by signal %d)", WTERMSIG(row->status));
 	else if (WEXITSTATUS(row->status))
-		fprintf(p->out, " (failed with %d)", WEXITSTATUS(row->status));
+		fprintf(out, " (failed with %d)", WEXITSTATUS(row->status));
 }
 
 static void print_ran(const struct printer *p)
 {
 	const struct report *r = p->r;
 	const char *command = fact_or(r, "target.command", NULL);
-	size_t i;
+	char *rows = NULL;
+	size_t size, i;
+	FILE *mem;
 
-	if (r->session && r->session->nrows) {
-		label(p, "ran");
-		for (i = 0; i < r->session->nrows; i++) {
-			fputs(i ? ", " : "", p->out);
-			print_row(p, r->session->rows[i]);
-		}
-		fputc('\n', p->out);
-	} else if (command) {
-		label(p, "ran");
-		text__print(p->out, command);
-		fputc('\n', p->out);
+	if (!r->session || (!r->session->nrows && !command))
+		return;
+	label(p, "ran");
+	mem = open_memstream(&rows, &size);
+	for (i = 0; mem && i < r->session->nrows; i++) {
+		fputs(i ? "; " : "", mem);
+		describe_row(mem, r->session->rows[i]);
 	}
+	if (mem && fclose(mem) == 0)
+		print_wrapped(p, 12, *rows ? rows : command);
+	free(rows);
 }
 
 static void print_machine(const struct printer *p)
@@ -167,20 +181,11 @@ static void print_title(const struct printer *p)
 static void print_warning(void *ctx, const char *text)
 {
 	const struct printer *p = ctx;
-	char *clean = NULL;
-	size_t size;
-	FILE *mem = open_memstream(&clean, &size);
 
-	if (!mem)
-		return;
-	text__print(mem, text);
-	if (fclose(mem) == 0) {
-		style(p, RED);
-		fputs("  ! ", p->out);
-		wrap__words(p->out, 4, clean);
-		style(p, NORMAL);
-	}
-	free(clean);
+	style(p, RED);
+	fputs("  ! ", p->out);
+	print_wrapped(p, 4, text);
+	style(p, NORMAL);
 }
 
 /* ---- one workload ---- */

@@ -161,9 +161,26 @@ static void about_stream(const struct report *r, const struct report_workload *w
 		    (unsigned long long)st->open_ioctls, w->name);
 	if (st->n == 0)
 		say(sp, "no step of '%s' is complete", w->name);
-	else if (st->n < FEW_STEPS)
-		say(sp, "'%s' has %zu steps: p90 and p99 are hardly more than its longest", w->name,
-		    st->n);
+}
+
+static void about_few_steps(const struct report *r, struct speaker *sp)
+{
+	const struct report_workload *w, *one = NULL;
+	size_t few = 0;
+
+	for (w = r->workloads; w < r->workloads + r->nworkloads; w++)
+		if (w->stream && w->stream->n && w->stream->n < FEW_STEPS) {
+			one = w;
+			few++;
+		}
+	if (few == 1)
+		say(sp, "'%s' has %zu steps: p90 and p99 are hardly more than the longest",
+		    one->name, one->stream->n);
+	else if (few)
+		say(sp,
+		    "%zu workloads have fewer than %d steps: p90 and p99 are hardly more than the "
+		    "longest",
+		    few, FEW_STEPS);
 }
 
 static void about_logs(const struct report *r, struct speaker *sp)
@@ -194,6 +211,7 @@ static void about_trace(const struct report *r, struct speaker *sp)
 	for (i = 0; i < r->nworkloads; i++)
 		if (r->workloads[i].stream)
 			about_stream(r, &r->workloads[i], sp);
+	about_few_steps(r, sp);
 }
 
 size_t report__warnings(const struct report *r, void (*callback)(void *ctx, const char *text),
