@@ -22,6 +22,7 @@ static void pack_and_unpack(const uint8_t *data, size_t size, unsigned int width
 {
 	static uint64_t in[MAX], work[MAX], out[MAX];
 	static struct packer packer;
+	struct pack_memory memory;
 	uint8_t *buf, *end;
 	uint32_t n = (uint32_t)(size / width), i;
 	unsigned int w;
@@ -36,7 +37,11 @@ static void pack_and_unpack(const uint8_t *data, size_t size, unsigned int width
 	buf = malloc((size_t)n * width * 3 / 2 + n * 3 / 4 + PACK_HEAD_BYTES + 8);
 	if (!buf)
 		abort();
-	end = pack__column(&packer, buf, work, n, width, hint, times);
+	/* what came before may have been anything */
+	memory.cost = work[n / 2] % (8 * width * 256 + 1);
+	memory.trials = (uint8_t)work[0];
+	memory.dict = work[n - 1] & 1;
+	end = pack__column(&packer, buf, work, n, width, hint, times, &memory);
 	if (unpack__skip(buf, end, n, &w) != end || w != width)
 		abort();
 	if (unpack__column(buf, end, out, n, times, &w) != end || w != width)

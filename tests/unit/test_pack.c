@@ -11,6 +11,7 @@
 
 struct scratch {
 	struct packer packer;
+	struct pack_memory memory[9];
 	uint64_t in[MAX], work[MAX], out[MAX], times[MAX];
 	uint8_t bytes[MAX * 16 + 1024];
 };
@@ -44,7 +45,8 @@ static size_t round_trip(uint32_t n, unsigned int width, enum pack_hint hint)
 	uint32_t i;
 
 	memcpy(s->work, s->in, n * sizeof(*s->in));
-	end = pack__column(&s->packer, s->bytes, s->work, n, width, hint, s->times);
+	end = pack__column(&s->packer, s->bytes, s->work, n, width, hint, s->times,
+			   n % 2 ? &s->memory[width] : NULL);
 	size = (size_t)(end - s->bytes);
 	cr_assert_leq(size, (size_t)n * width * 3 / 2 + n * 3 / 4 + PACK_HEAD_BYTES);
 	memset(s->bytes + size, 0xa5, 8);

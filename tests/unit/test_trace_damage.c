@@ -289,7 +289,7 @@ static int decode_counter(unsigned int columns, struct decoded *out)
 	int err;
 
 	head.last_ns = 1020;
-	end = pack__column(p, end, v, 3, 8, PACK_RISING, NULL);
+	end = pack__column(p, end, v, 3, 8, PACK_RISING, NULL, NULL);
 	end = pack__constant(end, 55, 4);
 	end = pack__varint(end, 1);
 	end = pack__varint(end, REC_COUNTER);
@@ -300,7 +300,7 @@ static int decode_counter(unsigned int columns, struct decoded *out)
 		values[0] = 100 * i + 1;
 		values[1] = 100 * i + 2;
 		values[2] = 100 * i + 3;
-		end = pack__column(p, end, values, 3, 8, PACK_PLAIN, NULL);
+		end = pack__column(p, end, values, 3, 8, PACK_PLAIN, NULL, NULL);
 	}
 	head.stored = head.raw = (uint32_t)(end - buf);
 	err = decoder__decode(d, &head, buf, ~0ULL, out);

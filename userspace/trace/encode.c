@@ -8,9 +8,15 @@
 
 #include "userspace/trace/pack.h"
 
-#define WORDS_AT_ONCE 4
-#define COLUMNS_MAX   32 /* of one record */
-#define ZSTD_RETRY    32 /* chunks between two looks at whether compressing pays */
+#define COLUMNS_MAX	     32 /* of one record */
+#define ONE(type, name, fmt) +1
+#define TWO(name)	     +2 /* columns of 8 bytes */
+#define X(id, NAME, name, hook, tail, what)                                                        \
+	_Static_assert(0 REC_FIELDS_##name(ONE, TWO) <= COLUMNS_MAX, "rec_" #name " is too long");
+REC_RECORDS(X)
+#undef X
+
+#define ZSTD_RETRY 32 /* chunks between two looks at whether compressing pays */
 
 /* The records of one type in a chunk. */
 struct group {
@@ -24,6 +30,8 @@ struct group {
 
 struct encoder {
 	struct packer packer;
+	struct pack_memory memory[REC_TYPE_MAX][COLUMNS_MAX];
+	struct pack_memory tid_memory;
 	struct group groups[CHUNK_MAX_TYPES];
 	uint32_t n_groups;
 	uint8_t group_of[REC_TYPE_MAX]; /* + 1; 0: none yet */
@@ -236,41 +244,40 @@ static enum pack_hint hint_of(const struct record_field *f)
 
 /*
  * Find the bits of the fixed part in which the group's records are not all the same. Most fields
- * are constant in a chunk, and this passes over them all at once.
+ * are constant in a chunk, and this passes over them several words at once.
  */
 static void find_changes(uint64_t *differ, const uint8_t *rows, const uint32_t *offset, uint32_t n,
 			 unsigned int words)
 {
-	const uint8_t *row = rows + offset[0] + sizeof(struct rec);
-	uint64_t first[WORDS_AT_ONCE], word[WORDS_AT_ONCE], acc[WORDS_AT_ONCE];
-	unsigned int w, at, k;
-	uint32_t i;
+	const uint8_t *row = rows + offset[0] + sizeof(struct rec),
+		      *from = rows + sizeof(struct rec);
+	unsigned int at = 0;
 
-	rows += sizeof(struct rec);
-	for (at = 0; at < words; at += k) {
-		k = words - at < WORDS_AT_ONCE ? 1 : WORDS_AT_ONCE;
-		memcpy(first, row + at * 8, k * 8);
-		memset(acc, 0, sizeof(acc));
-		if (k == 1) {
-			for (i = 1; i < n; i++) {
-				memcpy(word, rows + offset[i] + at * 8, 8);
-				acc[0] |= word[0] ^ first[0];
-			}
-		} else {
-			for (i = 1; i < n; i++) {
-				memcpy(word, rows + offset[i] + at * 8, sizeof(word));
-				for (w = 0; w < WORDS_AT_ONCE; w++)
-					acc[w] |= word[w] ^ first[w];
-			}
-		}
-		memcpy(differ + at, acc, k * 8);
+#define FIND(k)                                                                                    \
+	for (; at + (k) <= words; at += (k)) {                                                     \
+		uint64_t first[k], word[k], acc[k] = {0};                                          \
+		unsigned int w;                                                                    \
+		uint32_t i;                                                                        \
+                                                                                                   \
+		memcpy(first, row + at * 8, sizeof(first));                                        \
+		for (i = 1; i < n; i++) {                                                          \
+			memcpy(word, from + offset[i] + at * 8, sizeof(word));                     \
+			for (w = 0; w < (k); w++)                                                  \
+				acc[w] |= word[w] ^ first[w];                                      \
+		}                                                                                  \
+		memcpy(differ + at, acc, sizeof(acc));                                             \
 	}
+	FIND(6)
+	FIND(4)
+	FIND(2)
+	FIND(1)
+#undef FIND
 }
 
 /* Put the column of @width bytes at @from of the record. */
 static uint8_t *put_column(struct encoder *e, uint8_t *out, const uint8_t *rows,
 			   const struct group *g, const uint64_t *differ, unsigned int from,
-			   unsigned int width, enum pack_hint hint)
+			   unsigned int width, enum pack_hint hint, struct pack_memory *memory)
 {
 	unsigned int word = (from - (unsigned int)sizeof(struct rec)) / 8, shift = from % 8 * 8;
 	const uint32_t *offset = rows_of(e, g);
@@ -283,7 +290,8 @@ static uint8_t *put_column(struct encoder *e, uint8_t *out, const uint8_t *rows,
 	if (hint == PACK_TIME)
 		gather(e->group_time, rows, offset, g->count, offsetof(struct rec, time_ns), 8);
 	gather(e->value, rows, offset, g->count, from, width);
-	return pack__column(&e->packer, out, e->value, g->count, width, hint, e->group_time);
+	return pack__column(&e->packer, out, e->value, g->count, width, hint, e->group_time,
+			    memory);
 }
 
 static uint8_t *put_fixed(struct encoder *e, uint8_t *out, const uint8_t *rows,
@@ -291,14 +299,15 @@ static uint8_t *put_fixed(struct encoder *e, uint8_t *out, const uint8_t *rows,
 {
 	const struct record_field *f = g->desc->fields, *end = f + g->desc->n_fields;
 	unsigned int at, width, words = (g->size - (unsigned int)sizeof(struct rec)) / 8;
+	struct pack_memory *memory = e->memory[g->type];
 	uint64_t differ[RECORD_FIXED_MAX / 8];
 
 	find_changes(differ, rows, rows_of(e, g), g->count, words);
 	for (; f < end; f++) {
 		width = f->width < 8 ? f->width : 8;
 		for (at = 0; at < f->width; at += width)
-			out = put_column(e, out, rows, g, differ, f->offset + at, width,
-					 hint_of(f));
+			out = put_column(e, out, rows, g, differ, f->offset + at, width, hint_of(f),
+					 memory++);
 	}
 	return out;
 }
@@ -314,7 +323,7 @@ static uint8_t *put_tails(struct encoder *e, uint8_t *out, const uint8_t *rows,
 		rec = (const struct rec *)(rows + offset[i]);
 		e->value[i] = rec->size - g->size;
 	}
-	out = pack__column(&e->packer, out, e->value, g->count, 4, PACK_PLAIN, NULL);
+	out = pack__column(&e->packer, out, e->value, g->count, 4, PACK_PLAIN, NULL, NULL);
 	for (i = 0; i < g->count; i++) {
 		rec = (const struct rec *)(rows + offset[i]);
 		len = rec->size - g->size;
@@ -343,10 +352,11 @@ static uint8_t *put_heads(struct encoder *e, uint8_t *out, const uint8_t *rows, 
 
 	for (i = 0; i < n; i++)
 		e->value[i] = e->time[i] - first;
-	out = pack__column(&e->packer, out, e->value, n, 8, PACK_RISING, NULL);
+	out = pack__column(&e->packer, out, e->value, n, 8, PACK_RISING, NULL, NULL);
 	if (e->tids_differ) {
 		gather(e->value, rows, e->offset, n, offsetof(struct rec, tid), 4);
-		out = pack__column(&e->packer, out, e->value, n, 4, PACK_PLAIN, NULL);
+		out = pack__column(&e->packer, out, e->value, n, 4, PACK_PLAIN, NULL,
+				   &e->tid_memory);
 	} else {
 		out = pack__constant(out, ((const struct rec *)rows)->tid, 4);
 	}
@@ -355,7 +365,7 @@ static uint8_t *put_heads(struct encoder *e, uint8_t *out, const uint8_t *rows, 
 		return out;
 	for (i = 0; i < n; i++)
 		e->value[i] = e->group[i];
-	return pack__column(&e->packer, out, e->value, n, 1, PACK_PLAIN, NULL);
+	return pack__column(&e->packer, out, e->value, n, 1, PACK_PLAIN, NULL, NULL);
 }
 
 /* Compress what was packed if that gains an eighth; chunks after a failure are not tried. */

@@ -7,6 +7,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define EXCEPTION_BITS	24 /* what one costs, roughly: its distance and its high part */
+#define TRIALS		15
 #define DICT_MIN_VALUES 16
 #define DICT_ENTRY_BITS 40
 #define SAMPLES		32
@@ -216,7 +217,34 @@ static uint8_t *put_packed(struct packer *p, uint8_t *out, const uint64_t *x, ui
 	return end;
 }
 
-static uint8_t *put_dict(struct packer *p, uint8_t *out, uint64_t *x, uint32_t n, uint8_t tag_byte,
+/* Places in a dictionary, in the least number of bits. */
+static uint8_t *pack_codes(uint8_t *out, const uint8_t *codes, uint32_t n, unsigned int bits)
+{
+	uint8_t *end = out + ((uint64_t)n * bits + 7) / 8;
+	unsigned int fill = 0;
+	uint64_t acc = 0;
+	uint32_t i;
+
+	if (bits == 8) {
+		memcpy(out, codes, n);
+		return end;
+	}
+	for (i = 0; i < n; i++) {
+		acc |= (uint64_t)codes[i] << fill;
+		fill += bits;
+		if (fill >= 64) {
+			memcpy(out, &acc, 8);
+			out += 8;
+			fill -= 64;
+			acc = (uint64_t)codes[i] >> (bits - fill);
+		}
+	}
+	if (fill)
+		memcpy(out, &acc, 8);
+	return end;
+}
+
+static uint8_t *put_dict(struct packer *p, uint8_t *out, uint32_t n, uint8_t tag_byte,
 			 uint32_t entries)
 {
 	uint64_t before = 0;
@@ -228,9 +256,7 @@ static uint8_t *put_dict(struct packer *p, uint8_t *out, uint64_t *x, uint32_t n
 		out = pack__varint(out, zigzag(p->dict[i] - before));
 		before = p->dict[i];
 	}
-	for (i = 0; i < n; i++)
-		x[i] = p->codes[i];
-	return pack_bits(p, out, x, n, 0, bit_length(entries - 1), &i);
+	return pack_codes(out, p->codes, n, bit_length(entries - 1));
 }
 
 /* Would differences be much shorter? Judged by pairs of neighbours all over the column. */
@@ -292,13 +318,53 @@ uint8_t *pack__constant(uint8_t *out, uint64_t v, unsigned int width)
 	return v ? pack__varint(out, v) : out;
 }
 
+/* In the same unit as measure(): bits for 256 values. */
+static uint64_t dict_cost(uint32_t entries, uint32_t n)
+{
+	return bit_length(entries - 1) * 256 + entries * DICT_ENTRY_BITS * 256ULL / n;
+}
+
+/* A column that a dictionary suited the last time: its end, or NULL if that is over. */
+static uint8_t *try_dict_again(struct packer *p, uint8_t *out, const uint64_t *v, uint32_t n,
+			       uint8_t tag_byte, struct pack_memory *m)
+{
+	uint32_t entries;
+
+	if (!m || !m->dict || !m->trials || n < DICT_MIN_VALUES)
+		return NULL;
+	m->trials--;
+	entries = make_dict(p, v, n);
+	if (entries < 2 || dict_cost(entries, n) >= m->cost) {
+		m->trials = 0;
+		return NULL;
+	}
+	return put_dict(p, out, n, tag_byte, entries);
+}
+
+static bool worth_a_dict(uint32_t n, enum pack_hint hint, uint64_t cost, struct pack_memory *m)
+{
+	if (n < DICT_MIN_VALUES || hint == PACK_RISING || cost <= 4 * 256)
+		return false;
+	if (!m || m->dict || !m->trials)
+		return true;
+	m->trials--;
+	return false;
+}
+
+static void remember(struct pack_memory *m, bool dict, uint64_t cost)
+{
+	if (m)
+		*m = (struct pack_memory){.cost = cost, .trials = TRIALS, .dict = dict};
+}
+
 uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, unsigned int width,
-		      enum pack_hint hint, const uint64_t *times)
+		      enum pack_hint hint, const uint64_t *times, struct pack_memory *memory)
 {
 	enum column_transform transform = TRANSFORM_NONE;
 	uint64_t min, max, cost;
 	unsigned int bits;
 	uint32_t entries;
+	uint8_t *end;
 
 	if (hint == PACK_SIGNED)
 		transform = to_signed(v, n, width);
@@ -306,20 +372,24 @@ uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, u
 		transform = to_age(v, n, times);
 	else if (hint == PACK_RISING)
 		transform = to_diff(v, n);
+	end = try_dict_again(p, out, v, n, tag(width, COLUMN_DICT, transform), memory);
+	if (end)
+		return end;
 	extremes(v, n, &min, &max);
 	if (min == max && transform == TRANSFORM_NONE)
 		return pack__constant(out, min, width);
 	bits = measure(v, n, min, max, &cost);
-	if (n >= DICT_MIN_VALUES && hint != PACK_RISING && cost > 4 * 256) {
+	if (worth_a_dict(n, hint, cost, memory)) {
 		entries = make_dict(p, v, n);
-		if (entries &&
-		    bit_length(entries - 1) * 256 + entries * DICT_ENTRY_BITS * 256ULL / n < cost)
-			return put_dict(p, out, v, n, tag(width, COLUMN_DICT, transform), entries);
-		if (hint == PACK_PLAIN && rather_diff(v, n, cost)) {
-			transform = to_diff(v, n);
-			extremes(v, n, &min, &max);
-			bits = measure(v, n, min, max, &cost);
-		}
+		remember(memory, entries && dict_cost(entries, n) < cost, cost);
+		if (entries && dict_cost(entries, n) < cost)
+			return put_dict(p, out, n, tag(width, COLUMN_DICT, transform), entries);
+	}
+	if (n >= DICT_MIN_VALUES && hint == PACK_PLAIN && cost > 4 * 256 &&
+	    rather_diff(v, n, cost)) {
+		transform = to_diff(v, n);
+		extremes(v, n, &min, &max);
+		bits = measure(v, n, min, max, &cost);
 	}
 	return put_packed(p, out, v, n, tag(width, COLUMN_PACKED, transform), min, max, bits);
 }

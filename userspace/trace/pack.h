@@ -34,12 +34,20 @@ struct packer {
  */
 #define PACK_HEAD_BYTES 64
 
+/* What is remembered of a column from one chunk to the next: it will be much the same. */
+struct pack_memory {
+	uint64_t cost;	/* of the packed form when it was last looked at */
+	uint8_t trials; /* so often the dictionary is used, or not tried, without a new look */
+	bool dict;	/* it was better */
+};
+
 /*
  * Write @n values of @width bytes (1, 2, 4, 8; zero-extended in @v) to @out. @times are the
- * absolute times of their records, needed for PACK_TIME only. @v is overwritten. Returns the end.
+ * absolute times of their records, needed for PACK_TIME only; @memory may be NULL. @v is
+ * overwritten. Returns the end.
  */
 uint8_t *pack__column(struct packer *p, uint8_t *out, uint64_t *v, uint32_t n, unsigned int width,
-		      enum pack_hint hint, const uint64_t *times);
+		      enum pack_hint hint, const uint64_t *times, struct pack_memory *memory);
 
 /* The same for a column of equal values. */
 uint8_t *pack__constant(uint8_t *out, uint64_t v, unsigned int width);

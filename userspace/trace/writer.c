@@ -280,7 +280,7 @@ static struct ring *get_ring(struct trace_writer *w, uint16_t id)
 /* Make room for @size bytes in the ring's open chunk. */
 static int make_room(struct trace_writer *w, struct ring *r, uint32_t size)
 {
-	uint32_t cap = r->cap ? r->cap * 4 : FIRST_ROWS;
+	uint32_t cap = r->cap ? r->cap : FIRST_ROWS;
 	int err;
 
 	if (r->used + size > CHUNK_ROWS && r->used) {
@@ -291,7 +291,7 @@ static int make_room(struct trace_writer *w, struct ring *r, uint32_t size)
 	if (r->used + size <= r->cap)
 		return 0;
 	while (cap < r->used + size)
-		cap *= 4;
+		cap *= 2;
 	if (grow(&r->rows, cap, 1))
 		return fail(w, -ENOMEM);
 	r->cap = cap;
