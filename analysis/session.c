@@ -432,9 +432,6 @@ int session__event(struct session *s, const struct trace_event *ev)
 	case REC_META:
 		session__on_meta(s, rec);
 		break;
-	case REC_CLOCK:
-		session__on_clock(s, rec);
-		break;
 	case REC_LOST:
 		session__on_lost(s, rec);
 		break;

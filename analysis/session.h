@@ -103,7 +103,6 @@ struct session {
 	bool sched_flows;
 	uint64_t begin_ns, end_ns; /* times of the first and the last record */
 	uint64_t records;
-	uint64_t realtime_ns, realtime_at_ns; /* one reading of CLOCK_REALTIME, 0: none */
 
 	struct session_row **rows;
 	size_t nrows;

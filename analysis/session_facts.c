@@ -62,16 +62,6 @@ drop:
 	free(value);
 }
 
-void session__on_clock(struct session *s, const struct rec *rec)
-{
-	const struct rec_clock *r = RECORD(clock, rec);
-
-	if (r->clock == 0 && !s->realtime_ns) {
-		s->realtime_ns = r->ticks;
-		s->realtime_at_ns = r->host_ns;
-	}
-}
-
 /* Make room by merging each pair of neighbours of one hook; totals stay exact. */
 static void merge_losses(struct session *s)
 {

@@ -11,7 +11,6 @@ void session__free_facts(struct session *s);
 void session__sched_flows(struct session *s, uint64_t time_ns);
 
 void session__on_meta(struct session *s, const struct rec *rec);
-void session__on_clock(struct session *s, const struct rec *rec);
 void session__on_lost(struct session *s, const struct rec *rec);
 void session__on_hook(struct session *s, const struct rec *rec);
 void session__on_hook_count(struct session *s, const struct rec *rec);

@@ -29,7 +29,6 @@ Test(session, facts_hooks_and_counts)
 		 .hits = 9);
 	SIM_EMIT(&script, 0, HOOK, hook, 0, .hook = 4242);
 	SIM_EMIT(&script, 0, HOOK_COUNT, hook_count, 0, .hook = 4242);
-	SIM_EMIT(&script, 0, CLOCK, clock, 0, .host_ns = 1000, .ticks = 1700000000000000000);
 	sim__emit(&script, 0, &((struct rec_meta){0}).hdr, 999, sizeof(struct rec), 10);
 	sim__emit(&script, 0, &((struct rec_mark_step){0}).hdr, REC_MARK_STEP, sizeof(struct rec),
 		  10);
@@ -40,7 +39,6 @@ Test(session, facts_hooks_and_counts)
 	cr_expect_str_eq(s->hooks[REC_HOOK_SCHED].way, "raw_tp");
 	cr_expect_str_eq(s->hooks[REC_HOOK_SCHED].reason, "why?");
 	cr_expect_eq(s->hooks[REC_HOOK_SCHED].hits, 16);
-	cr_expect_eq(s->realtime_ns, 1700000000000000000);
 	cr_expect(s->sched_flows);
 	analysis_set__free(set);
 }

@@ -88,6 +88,15 @@ static void write_trace(struct json *j, const struct report *r)
 	write_losses(j, s);
 	write_damage(j, &r->damage);
 	write_hooks(j, s);
+	json__array(j, "devices");
+	for (i = 0; i < s->ndevices; i++) {
+		json__flat_object(j, NULL);
+		json__u64(j, "pid", s->devices[i].pid);
+		json__u64(j, "device", s->devices[i].device);
+		json__str(j, "name", s->devices[i].name);
+		json__end_object(j);
+	}
+	json__end_array(j);
 	json__object(j, "facts");
 	for (i = 0; i < s->nfacts; i++)
 		json__str(j, s->facts[i].key, s->facts[i].value);
@@ -189,6 +198,7 @@ static void write_stream(struct json *j, const struct report *r, const struct st
 
 	json__u64(j, "pid", st->pid);
 	json__u64(j, "tid", st->tid);
+	json__str(j, "comm", st->comm);
 	json__u64(j, "loaders", st->loaders);
 	json__u64(j, "others", st->others);
 	json__bool(j, "unfinished", st->unfinished);
