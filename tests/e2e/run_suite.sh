@@ -55,6 +55,15 @@ for w in json.load(open(sys.argv[1] + "/list"))["workloads"]:
         assert "stop" in events and events["end"][0]["return_code"] == 0
 END
 
+python3 - "$dir" <<'END' || fail "config.json does not say what ran"
+import json, sys
+config = json.load(open(sys.argv[1] + "/all/config.json"))
+options = {w["name"]: w["options"] for w in config["workloads"]}
+assert options["flops"]["n"] == 256 and options["flops"]["number"] == 10, options
+assert options["resnet50"]["batch-size"] == 4 and options["resnet50"]["image-size"] == 32, options
+assert [w["stop"] for w in config["workloads"]] == [5, 5] and config["seed"] == 1
+END
+
 # ---- workers of all kinds load the same ----
 
 run 0 threads resnet50 --workers 3

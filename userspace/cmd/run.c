@@ -133,7 +133,8 @@ static int resolve(struct run *r, const struct workload *const *w, int n)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		r->rows[i].workload = w[i];
-		r->rows[i].values = workload__options(w[i], &r->o->others);
+		r->rows[i].values =
+			workload__options(w[i], &r->o->others, (enum workload_size)r->o->size);
 		if (!r->rows[i].values)
 			return -errno;
 		r->nrows++;

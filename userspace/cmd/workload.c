@@ -70,7 +70,7 @@ static int run_workload(const struct workload_opts *o, const struct workload *w)
 		.verify = o->verify,
 	};
 	char *data_dir = o->data_dir ? strdup(o->data_dir) : run__data_dir(NULL);
-	void *values = workload__options(w, &o->others);
+	void *values = workload__options(w, &o->others, (enum workload_size)o->size);
 	int err = -ENOMEM;
 
 	if (!data_dir)

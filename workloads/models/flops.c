@@ -131,14 +131,24 @@ static void teardown(void *state)
 	free(f);
 }
 
+static void settle(void *values, enum workload_size size)
+{
+	static const uint64_t sides[] = {256, 1024, 8192};
+	struct flops_opts *o = values;
+
+	o->m = o->m ? o->m : sides[size];
+	o->n = o->n ? o->n : sides[size];
+	o->number = o->number ? o->number : 10;
+}
+
 static int setup(void **state, const struct workload_ctx *ctx)
 {
-	static const int64_t sides[] = {256, 1024, 8192};
-	const struct flops_opts *o = ctx->opts;
+	struct flops_opts o = *(const struct flops_opts *)ctx->opts;
 	struct flops *f;
 	int err;
 
-	err = check_dtype(ctx, o->dtype);
+	settle(&o, ctx->size);
+	err = check_dtype(ctx, o.dtype);
 	if (err)
 		return err;
 	f = calloc(1, sizeof(*f));
@@ -147,9 +157,9 @@ static int setup(void **state, const struct workload_ctx *ctx)
 	*state = f;
 	f->ops = ctx->ops;
 	f->device = ctx->device;
-	f->m = o->m ? (int64_t)o->m : sides[ctx->size];
-	f->n = o->n ? (int64_t)o->n : sides[ctx->size];
-	f->number = o->number ? o->number : 10;
+	f->m = (int64_t)o.m;
+	f->n = (int64_t)o.n;
+	f->number = o.number;
 	f->seed = ctx->seed;
 	f->queue = f->ops->queue(f->device, "flops");
 	if (!f->queue)
@@ -211,6 +221,7 @@ const struct workload workload_flops = {
 	.opts = opts,
 	.opts_size = sizeof(struct flops_opts),
 	.stop = {5, 30, 60},
+	.settle = settle,
 	.setup = setup,
 	.step = step,
 	.rate = rate,

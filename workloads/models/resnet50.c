@@ -118,21 +118,19 @@ struct resnet50 {
 	float loss;
 };
 
-/* Options with what sizes and other options make of those that were left out. */
-static struct resnet50_opts settle(const struct workload_ctx *ctx)
+static void settle(void *values, enum workload_size size)
 {
 	static const uint64_t batches[] = {4, 16, 256}, sides[] = {32, 64, 224};
 	static const uint64_t images[] = {32, 32, FAKEIMAGENET_FULL};
 	static const double rates[] = {0.001, 0.001, 0.1};
-	struct resnet50_opts o = *(const struct resnet50_opts *)ctx->opts;
+	struct resnet50_opts *o = values;
 
-	o.batch = o.batch ? o.batch : batches[ctx->size];
-	o.side = o.side ? o.side : sides[ctx->size];
-	o.images = o.images ? o.images : images[ctx->size];
-	if (o.images < o.batch && !o.data)
-		o.images = o.batch;
-	o.lr = o.lr > 0 ? o.lr : rates[ctx->size];
-	return o;
+	o->batch = o->batch ? o->batch : batches[size];
+	o->side = o->side ? o->side : sides[size];
+	o->images = o->images ? o->images : images[size];
+	if (o->images < o->batch && !o->data)
+		o->images = o->batch;
+	o->lr = o->lr > 0 ? o->lr : rates[size];
 }
 
 static int check(const struct resnet50_opts *o)
@@ -225,10 +223,12 @@ static int build(struct resnet50 *s, const struct resnet50_opts *o, const struct
 
 static int setup(void **state, const struct workload_ctx *ctx)
 {
-	struct resnet50_opts o = settle(ctx);
+	struct resnet50_opts o = *(const struct resnet50_opts *)ctx->opts;
 	struct resnet50 *s;
-	int err = check(&o);
+	int err;
 
+	settle(&o, ctx->size);
+	err = check(&o);
 	if (err)
 		return err;
 	s = calloc(1, sizeof(*s));
@@ -327,6 +327,7 @@ const struct workload workload_resnet50 = {
 	.opts = opts,
 	.opts_size = sizeof(struct resnet50_opts),
 	.stop = {5, 60, 60},
+	.settle = settle,
 	.setup = setup,
 	.step = step,
 	.verify = verify,

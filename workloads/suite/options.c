@@ -96,7 +96,8 @@ static int set(const struct workload *w, struct values *v, const char *text)
 	return err;
 }
 
-void *workload__options(const struct workload *w, const struct opt_list *typed)
+void *workload__options(const struct workload *w, const struct opt_list *typed,
+			enum workload_size size)
 {
 	struct values *v = calloc(1, sizeof(*v) + w->opts_size + 1);
 	size_t i;
@@ -113,6 +114,8 @@ void *workload__options(const struct workload *w, const struct opt_list *typed)
 	opts__defaults(w->opts, v->opts);
 	for (i = 0; i < typed->n && !err; i++)
 		err = set(w, v, typed->items[i]);
+	if (!err && w->settle)
+		w->settle(v->opts, size);
 	if (!err)
 		return v->opts;
 	workload__free_options(w, v->opts);

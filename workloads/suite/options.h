@@ -12,9 +12,11 @@ size_t workload__all_options(const struct opt **rows, size_t max);
 
 /*
  * Values of @w's options in new memory: defaults, then those of @typed ("name=value" for all
- * workloads, "WORKLOAD.name=value" for one) that @w knows. NULL with errno, printed.
+ * workloads, "WORKLOAD.name=value" for one) that @w knows, settled for @size. NULL with errno,
+ * printed.
  */
-void *workload__options(const struct workload *w, const struct opt_list *typed);
+void *workload__options(const struct workload *w, const struct opt_list *typed,
+			enum workload_size size);
 void workload__free_options(const struct workload *w, void *values);
 
 /*

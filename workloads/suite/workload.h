@@ -41,10 +41,11 @@ struct workload_step {
 };
 
 /*
- * setup:    data, weights, compilation; not timed
- * step:     one step; must leave the device idle or chained so that step time is meaningful
- * verify:   check results (gradients, checksums) against a reference; 0 or -EBADMSG (printed)
- * teardown: release; a no-op on NULL
+ * settle:   fill in what was left out of the options and depends on the size or on other options,
+ * so that what is written of a run is what ran; may be NULL; twice is as once setup:    data,
+ * weights, compilation; not timed step:     one step; must leave the device idle or chained so that
+ * step time is meaningful verify:   check results (gradients, checksums) against a reference; 0 or
+ * -EBADMSG (printed) teardown: release; a no-op on NULL
  */
 struct workload {
 	const char *name;
@@ -55,6 +56,7 @@ struct workload {
 	const struct opt *opts; /* may be NULL */
 	size_t opts_size;
 	uint64_t stop[3]; /* observations by size, as voir's `stop` */
+	void (*settle)(void *opts, enum workload_size size);
 	int (*setup)(void **state, const struct workload_ctx *ctx);
 	int (*step)(void *state, struct workload_step *out);
 	/* the rate of a step that took @ns, in @unit */
