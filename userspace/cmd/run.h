@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * xpugap run, in parts: run.c resolves what is asked and goes through the rows, run_row.c has a
- * row's processes side by side, run_child.c is one of them, run_dir.c is what is written beside.
+ * row's processes side by side, run_child.c and run_says.c are one of them, run_dir.c is what is
+ * written beside.
  */
 #ifndef XPUGAP_CMD_RUN_H
 #define XPUGAP_CMD_RUN_H
@@ -71,7 +72,7 @@ char *run__data_dir(const struct caller *caller);
 /* Run row @row for the @repeat-th time on all devices at once. 0, or -errno: the run must end. */
 int run__row(struct run *r, const struct run_row *row, uint64_t repeat);
 
-/* ---- run_child.c ---- */
+/* ---- run_child.c, run_says.c ---- */
 
 struct child;
 

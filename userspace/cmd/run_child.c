@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One process of a row: what it says goes to its .data file, when its time is over it ends. */
+/* The life of a process of a row: how it starts and, in one way or another, ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,170 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "userspace/cmd/run.h"
-#include "userspace/lib/column.h"
+#include "userspace/cmd/run_child.h"
 #include "userspace/lib/log.h"
-#include "userspace/source/launch.h"
-#include "workloads/suite/datafile.h"
 #include "workloads/suite/harness.h"
-#include "workloads/suite/lines.h"
 #include "workloads/suite/options.h"
-#include "workloads/suite/voir.h"
 
-#define SECOND	   1000000000ULL
-#define LAST_WORDS 6 /* lines of standard error that are shown of a failed process */
-#define ARGS_MAX   128
-
-enum stream_kind {
-	STREAM_STDOUT,
-	STREAM_STDERR,
-	STREAM_DATA,
-	STREAMS,
-};
-
-static const char *const stream_names[] = {"stdout", "stderr", "data"};
-
-struct stream {
-	struct child *child;
-	enum stream_kind kind;
-	int fd; /* our end; -1: it has ended */
-	struct lines lines;
-};
-
-struct child {
-	struct run *run;
-	struct child_job job;
-	char tag[160];
-	char *args[ARGS_MAX]; /* of the command, owned */
-	size_t nargs;
-	struct launch *launch;
-	pid_t pid;
-	int pidfd;
-	struct stream streams[STREAMS];
-	struct datafile *data;
-
-	uint64_t begin_ns;
-	uint64_t first_ns; /* when the first observation came */
-	uint64_t last_ns;  /* and the last */
-	uint64_t step_ns;  /* the longest time between two */
-	uint64_t kill_ns;  /* SIGKILL is due; 0: not asked to end */
-	bool late;	   /* its time was over */
-	bool ended;
-	int status; /* as waitpid() gives it */
-
-	/* what it has said */
-	uint64_t observations, done, wanted;
-	double rate, loss;
-	bool has_loss, nan;
-	char units[24];
-	char activity[160]; /* before the first step */
-	char *words[LAST_WORDS];
-	size_t nwords;
-};
-
-/* ---- what it says ---- */
-
-static void keep_words(struct child *c, const char *line, size_t n)
-{
-	char **slot = &c->words[c->nwords++ % LAST_WORDS];
-
-	while (n && line[n - 1] == '\n')
-		n--;
-	free(*slot);
-	*slot = strndup(line, n < 400 ? n : 400);
-}
-
-static void take_payload(struct child *c, const struct voir_record *r)
-{
-	uint64_t now = run__now();
-
-	if (r->has_rate) {
-		if (!c->observations)
-			c->first_ns = now;
-		else if (now - c->last_ns > c->step_ns)
-			c->step_ns = now - c->last_ns;
-		c->last_ns = now;
-		c->observations++;
-		c->rate = r->rate;
-		memcpy(c->units, r->units, sizeof(c->units));
-	}
-	if (r->has_loss) {
-		c->has_loss = true;
-		c->loss = r->loss;
-		c->nan = c->nan || isnan(r->loss);
-	}
-	if (r->has_progress) {
-		c->done = r->done;
-		c->wanted = r->wanted;
-	}
-}
-
-/* Events of ours that are not for the file; true if it was one. */
-static bool take_event(struct child *c, const struct voir_record *r)
-{
-	const char *text = json_string_value(json_object_get(r->data, "text"));
-	const char *spec = json_string_value(json_object_get(r->data, "spec"));
-
-	if (strcmp(r->event, "status") == 0 && text) {
-		snprintf(c->activity, sizeof(c->activity), "%s", text);
-		return true;
-	}
-	if (strcmp(r->event, "device") == 0 && spec) {
-		if (!json_object_get(c->run->devices, spec)) {
-			json_object_set(c->run->devices, spec, r->data);
-			run_dir__write_machine(c->run);
-		}
-		return true;
-	}
-	return false;
-}
-
-static void take_line(void *arg, const char *line, size_t n)
-{
-	struct stream *s = arg;
-	struct child *c = s->child;
-	struct voir_record r;
-
-	if (s->kind == STREAM_STDERR)
-		keep_words(c, line, n);
-	if (s->kind != STREAM_DATA) {
-		datafile__line(c->data, stream_names[s->kind], line, n);
-		return;
-	}
-	voir__parse(line, n, &r);
-	if (r.kind == VOIR_DATA)
-		take_payload(c, &r);
-	if (r.kind != VOIR_EVENT || !take_event(c, &r))
-		datafile__record(c->data, &r, line, n);
-	voir__clear(&r);
-}
-
-static void end_stream(struct stream *s)
-{
-	lines__end(&s->lines, take_line, s);
-	lines__free(&s->lines);
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-}
-
-/* All that is there; a program that never stops talking does not keep us from the rest. */
-static void read_stream(struct stream *s)
-{
-	static char buf[1 << 16];
-	int turns = 16;
-	ssize_t n = 1;
-
-	while (s->fd >= 0 && turns-- > 0) {
-		n = read(s->fd, buf, sizeof(buf));
-		if (n > 0 && lines__feed(&s->lines, buf, (size_t)n, take_line, s))
-			log_warning("%s: out of memory: a line is kept in parts", s->child->tag);
-		if (n == 0)
-			end_stream(s);
-		if (n < 0 && errno != EINTR)
-			break;
-	}
-}
+#define SECOND	 1000000000ULL
+#define PATIENCE (10 * SECOND) /* with a process that SIGKILL does not end */
 
 /* ---- start ---- */
 
@@ -444,14 +286,6 @@ static void child__free(struct child *c)
 	free(c);
 }
 
-static void say_timeout(const struct child *c, char *buf, size_t size)
-{
-	char limit[32];
-
-	snprintf(buf, size, "took longer than --max-duration %s and was ended",
-		 format__ns(limit, sizeof(limit), c->run->o->max_ns));
-}
-
 /* The process is a zombie: what is left of its group ends, what it has said is taken. */
 static void take_end(struct child *c)
 {
@@ -462,10 +296,10 @@ static void take_end(struct child *c)
 	while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
 		;
 	for (i = 0; i < STREAMS; i++) {
-		read_stream(&c->streams[i]);
-		end_stream(&c->streams[i]);
+		stream__read(&c->streams[i]);
+		stream__end(&c->streams[i]);
 	}
-	say_timeout(c, message, sizeof(message));
+	child__say_timeout(c, message, sizeof(message));
 	if (c->late)
 		write_error(c, "TimeoutError", message);
 	else if (c->kill_ns)
@@ -486,7 +320,7 @@ void child__read(struct child *c)
 	if (c->ended)
 		return;
 	for (i = 0; i < STREAMS; i++)
-		read_stream(&c->streams[i]);
+		stream__read(&c->streams[i]);
 	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
 		take_end(c);
 	datafile__flush(c->data);
@@ -499,6 +333,16 @@ void child__end(struct child *c, bool kill_it)
 	kill(-c->pid, kill_it ? SIGKILL : SIGTERM);
 	/* the step under way may be finished */
 	c->kill_ns = kill_it ? UINT64_MAX : run__now() + 2 * SECOND + 2 * c->step_ns;
+	if (kill_it && !c->killed_ns)
+		c->killed_ns = run__now();
+}
+
+static void give_up(struct child *c)
+{
+	c->stuck = true;
+	c->ended = true;
+	write_error(c, "OSError", "the process hangs in the kernel and cannot be killed");
+	write_end(c, json_string("ERROR"));
 }
 
 void child__check_time(struct child *c, uint64_t now_ns)
@@ -513,6 +357,8 @@ void child__check_time(struct child *c, uint64_t now_ns)
 		child__end(c, false);
 	} else if (c->kill_ns && now_ns >= c->kill_ns) {
 		child__end(c, true);
+	} else if (c->killed_ns && now_ns >= c->killed_ns + PATIENCE) {
+		give_up(c);
 	}
 }
 
@@ -526,73 +372,12 @@ const char *child__tag(const struct child *c)
 	return c->tag;
 }
 
-/* ---- how it goes and how it went ---- */
-
-static double seconds_left(const struct child *c)
-{
-	double step = (double)(c->last_ns - c->first_ns) / (double)(c->observations - 1);
-
-	return step * (double)(c->wanted + 1 - c->done) * 1e-9;
-}
-
-int child__progress(const struct child *c, char *buf, size_t size)
-{
-	char loss[32] = "", left[32] = "";
-
-	if (c->ended) {
-		snprintf(buf, size, "ended");
-		return 100;
-	}
-	if (!c->observations) {
-		snprintf(buf, size, "%s", *c->activity ? c->activity : "setup");
-		return 0;
-	}
-	if (c->has_loss)
-		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);
-	if (c->done <= c->wanted && c->observations > 1)
-		snprintf(left, sizeof(left), ", %.0f s left", seconds_left(c));
-	snprintf(buf, size, "%" PRIu64 "/%" PRIu64 ", %.4g %s%s%s", c->done, c->wanted + 1, c->rate,
-		 c->units, loss, left);
-	return c->done > c->wanted ? 100 : (int)(c->done * 100 / (c->wanted + 1));
-}
-
-/* Milabench's rule: ended well, no NaN among the losses, at least one observation. */
-static bool judge(const struct child *c, char *reason, size_t size)
-{
-	*reason = '\0';
-	if (c->late)
-		say_timeout(c, reason, size);
-	else if (c->kill_ns && c->status)
-		snprintf(reason, size, "was interrupted");
-	else if (c->nan)
-		snprintf(reason, size, "its loss is not a number (NaN)");
-	else if (c->status)
-		launch__describe(c->status, reason, size);
-	else if (!c->observations)
-		snprintf(reason, size, "it reported no rate");
-	return !*reason;
-}
-
-static void say_words(const struct child *c)
-{
-	static const char prefix[] = "xpugap: ";
-	size_t i = c->nwords > LAST_WORDS ? c->nwords - LAST_WORDS : 0;
-	const char *word;
-
-	for (; i < c->nwords; i++) {
-		word = c->words[i % LAST_WORDS];
-		if (!word)
-			continue;
-		if (strncmp(word, prefix, sizeof(prefix) - 1) == 0)
-			word += sizeof(prefix) - 1;
-		log_info("%s | %s", c->tag, word);
-	}
-}
+/* ---- from outside ---- */
 
 bool child__finish(struct child *c)
 {
 	char reason[160], loss[48] = "";
-	bool ok = judge(c, reason, sizeof(reason));
+	bool ok = child__judge(c, reason, sizeof(reason));
 
 	if (c->has_loss)
 		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);
@@ -601,7 +386,7 @@ bool child__finish(struct child *c)
 			 c->observations, c->rate, c->units, loss);
 	} else {
 		log_error("%s failed: %s", c->tag, reason);
-		say_words(c);
+		child__say_words(c);
 	}
 	child__free(c);
 	return ok;
