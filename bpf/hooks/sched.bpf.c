@@ -171,7 +171,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		ring__submit(h, rec);
 	}
 	if (!(flags & REC_SCHED_NEXT_TARGET) && next->pid)
-		filter__neighbour(h, next);
+		filter__neighbour(c, h, next);
 	if (from && (state & TASK_DEAD)) {
 		h = counts__get(REC_HOOK_TASK);
 		if (h)
@@ -211,7 +211,7 @@ static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 		ring__submit(h, rec);
 	}
 	if (!from && !(flags & REC_SCHED_IRQ))
-		filter__neighbour(h, waker);
+		filter__neighbour(c, h, waker);
 	cost__end(h, t);
 	return 0;
 }

@@ -5,7 +5,9 @@
 
 #include "bpf/include/events.h"
 
-#define HOOK_SEATS 32  /* families that the counters have room for */
+#define HOOK_SEATS	32 /* families that the counters have room for */
+#define TOLD_NEIGHBOURS 16 /* a power of two */
+
 #define COST_EVERY 256 /* every so many hits a hook measures its own run time */
 
 _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");
@@ -59,6 +61,7 @@ struct call {
  * @is_target: what task storage said of it
  * @generation: of the targets then
  * @targets: generation of the targets now; the recorder counts it up when it adds some
+ * @told: the neighbours last told of here, by their tids' low bits: saves asking the table
  * @interrupts: that are being handled, where the sched hook has to count them
  */
 struct cpu_state {
@@ -69,6 +72,10 @@ struct cpu_state {
 	__u64 generation;
 	__u64 targets;
 	__u64 interrupts;
+	struct {
+		__u64 start_ns;
+		__u64 tid;
+	} told[TOLD_NEIGHBOURS];
 	struct hook_counts hook[HOOK_SEATS];
 };
 

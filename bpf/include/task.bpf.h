@@ -71,20 +71,23 @@ static __always_inline void task__exit(struct hook_counts *h, struct task_struct
 }
 
 /* Tell once who @task is, which is no target and not idle. */
-static __always_inline void filter__neighbour(struct hook_counts *h, struct task_struct *task)
+static __always_inline void filter__neighbour(struct cpu_state *c, struct hook_counts *h,
+					      struct task_struct *task)
 {
-	__u64 start = task->start_time, *told;
-	__u32 tid = task->pid;
+	__u64 start = task->start_time, *known;
+	__u32 tid = task->pid, i = tid % TOLD_NEIGHBOURS;
 
-	told = bpf_map_lookup_elem(&neighbours, &tid);
-	if (told && *told == start)
+	if (c->told[i].tid == tid && c->told[i].start_ns == start)
 		return;
-	if (bpf_map_update_elem(&neighbours, &tid, &start, BPF_ANY)) {
-		h->lost_state++;
-		return;
+	known = bpf_map_lookup_elem(&neighbours, &tid);
+	if (!known || *known != start) {
+		if (!task__define(h, task, REC_TASK_NEIGHBOUR))
+			return;
+		/* if this fails, another cpu tells of it once more */
+		bpf_map_update_elem(&neighbours, &tid, &start, BPF_ANY);
 	}
-	if (!task__define(h, task, REC_TASK_NEIGHBOUR))
-		bpf_map_delete_elem(&neighbours, &tid);
+	c->told[i].tid = tid;
+	c->told[i].start_ns = start;
 }
 
 #endif

@@ -198,8 +198,20 @@ static void probe_bpf_stats(const struct kernel_facts *k, struct feature_result 
 static void probe_kallsyms(const struct kernel_facts *k, struct feature_result *r)
 {
 #if defined(__x86_64__)
-	if (k->sym_preempt_count || k->sym_pcpu_hot)
-		set(r, FEATURE_OK, "", "%s", k->sym_pcpu_hot ? "pcpu_hot" : "__preempt_count");
+	static const char *const names[] = {"__preempt_count", "pcpu_hot"};
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[256], name[160] = "";
+	const char *found = NULL;
+	size_t i;
+
+	while (!found && f && fgets(line, sizeof(line), f))
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (sscanf(line, "%*s %*c %159s", name) == 1 && !strcmp(name, names[i]))
+				found = names[i];
+	if (f)
+		fclose(f);
+	if (found)
+		set(r, FEATURE_OK, "", "%s", found);
 	else
 		set(r, FEATURE_LIMITED, "use a kernel built with CONFIG_KALLSYMS_ALL",
 		    "not listed: interrupts are counted by more hooks");

@@ -89,45 +89,37 @@ static int open_task(struct hooks *h, struct family *f)
 	return 0;
 }
 
-#define OPEN_SCHED(h, f, name)                                                                     \
-	do {                                                                                       \
-		struct name##_bpf *s = name##_bpf__open();                                         \
+#define OPEN_SCHED(name, may)                                                                      \
+	static int open_##name(struct hooks *h, struct family *f)                                  \
+	{                                                                                          \
+		struct name##_bpf *s = (may) ? name##_bpf__open() : NULL;                          \
                                                                                                    \
 		if (!s)                                                                            \
-			return -errno;                                                             \
-		s->rodata->switch_has_state = (h)->facts.switch_has_state;                         \
+			return (may) ? -errno : -ENOENT;                                           \
+		s->rodata->switch_has_state = h->facts.switch_has_state;                           \
 		ADOPT(f, s);                                                                       \
-	} while (0)
+		return 0;                                                                          \
+	}
 
-static int open_sched(struct hooks *h, struct family *f)
-{
-	if (h->facts.sym_preempt_count)
-		OPEN_SCHED(h, f, sched_count);
-	else if (h->facts.sym_pcpu_hot)
-		OPEN_SCHED(h, f, sched_hot);
-	else
-		OPEN_SCHED(h, f, sched);
-	return 0;
-}
+/* the verifier refuses the first two where kallsyms does not list the variable */
+OPEN_SCHED(sched_count, h->facts.var_preempt_count)
+OPEN_SCHED(sched_hot, h->facts.var_pcpu_hot)
+OPEN_SCHED(sched, true)
 
-#define OPEN_SYSCALL(h, f, name)                                                                   \
-	do {                                                                                       \
-		struct name##_bpf *s = name##_bpf__open();                                         \
+#define OPEN_SYSCALL(name, may)                                                                    \
+	static int open_##name(struct hooks *h, struct family *f)                                  \
+	{                                                                                          \
+		struct name##_bpf *s = (may) ? name##_bpf__open() : NULL;                          \
                                                                                                    \
 		if (!s)                                                                            \
-			return -errno;                                                             \
-		s->rodata->keep_on_cpu = (h)->family[REC_HOOK_SCHED].obj != NULL;                  \
+			return (may) ? -errno : -ENOENT;                                           \
+		s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;                    \
 		ADOPT(f, s);                                                                       \
-	} while (0)
+		return 0;                                                                          \
+	}
 
-static int open_syscall(struct hooks *h, struct family *f)
-{
-	if (h->facts.rdonly_cast)
-		OPEN_SYSCALL(h, f, syscall);
-	else
-		OPEN_SYSCALL(h, f, syscall_read);
-	return 0;
-}
+OPEN_SYSCALL(syscall, h->facts.rdonly_cast)
+OPEN_SYSCALL(syscall_read, true)
 
 /* Set the switches of @s, a skeleton's read-only data, to where fields lie in @event. */
 #define FIELD(h, event, field, to)                                                                 \
@@ -203,16 +195,18 @@ static int open_syscall_plain(struct hooks *h, struct family *f)
 
 const struct ladder ladders[NLADDERS] = {
 	{REC_HOOK_SCHED,
-	 {{"tp_btf", "", open_sched},
-	  {"tracepoint", "the system call of who leaves the cpu and wake-ups by interrupts",
-	   open_sched_plain}}},
+	 {{"tp_btf", "", {open_sched_count, open_sched_hot, open_sched}},
+	  {"tracepoint",
+	   "the system call of who leaves the cpu and wake-ups by interrupts",
+	   {open_sched_plain}}}},
 	{REC_HOOK_TASK,
-	 {{"tp_btf", "", open_task},
-	  {"tracepoint", "ids in namespaces and totals at a task's end", open_task_plain}}},
+	 {{"tp_btf", "", {open_task}},
+	  {"tracepoint", "ids in namespaces and totals at a task's end", {open_task_plain}}}},
 	{REC_HOOK_SYSCALL,
-	 {{"tp_btf", "", open_syscall},
-	  {"raw_tp", "the file behind a descriptor and 32-bit calls of 64-bit programs",
-	   open_syscall_plain}}},
+	 {{"tp_btf", "", {open_syscall, open_syscall_read}},
+	  {"raw_tp",
+	   "the file behind a descriptor and 32-bit calls of 64-bit programs",
+	   {open_syscall_plain}}}},
 };
 
 void family__close(struct family *f)
@@ -250,20 +244,30 @@ int hooks__share(struct hooks *h, struct bpf_object *obj)
 	return 0;
 }
 
-static int load_rung(struct hooks *h, struct family *f, const struct rung *rung)
+static int load_variant(struct hooks *h, struct family *f,
+			int (*open)(struct hooks *h, struct family *f))
 {
 	int err;
 
 	libbpf_words__clear();
-	err = rung->open(h, f);
+	err = open(h, f);
 	if (!err)
 		err = hooks__share(h, f->obj);
 	if (!err)
 		err = bpf_object__load_skeleton(f->skeleton);
-	if (err) {
-		family__explain(h, f, "load", err);
+	if (err)
 		family__close(f);
-	}
+	return err;
+}
+
+static int load_rung(struct hooks *h, struct family *f, const struct rung *rung)
+{
+	int i, err = -ENOENT;
+
+	for (i = 0; err && rung->open[i]; i++)
+		err = load_variant(h, f, rung->open[i]);
+	if (err)
+		family__explain(h, f, "load", err);
 	return err;
 }
 

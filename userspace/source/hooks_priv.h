@@ -37,11 +37,15 @@ struct hooks {
 	size_t cpus_bytes;
 };
 
+#define MAX_VARIANTS 3
+
 /* Ways to attach a family, the best first; which of them it is depends on the kernel alone. */
 struct rung {
 	const char *way;
 	const char *lacks; /* compared with the first */
-	int (*open)(struct hooks *h, struct family *f);
+	/* objects that record the same in different ways, the first that the kernel takes is used
+	 */
+	int (*open[MAX_VARIANTS + 1])(struct hooks *h, struct family *f);
 };
 
 enum {

@@ -99,6 +99,8 @@ static void read_btf(struct kernel_facts *k)
 		return;
 	k->btf = true;
 	k->rdonly_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	k->var_preempt_count = btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) > 0;
+	k->var_pcpu_hot = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_VAR) > 0;
 	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
 	if (id > 0) {
 		t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type); /* the pointer */
@@ -107,25 +109,6 @@ static void read_btf(struct kernel_facts *k)
 		k->switch_has_state = btf_is_func_proto(t) && btf_vlen(t) == 5;
 	}
 	btf__free(btf);
-}
-
-/* Variables are listed only where the kernel was built with CONFIG_KALLSYMS_ALL. */
-static void read_kallsyms(struct kernel_facts *k)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[256], type, name[160];
-
-	if (!f)
-		return;
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*s %c %159s", &type, name) != 2)
-			continue;
-		if (strcmp(name, "__preempt_count") == 0)
-			k->sym_preempt_count = true;
-		else if (strcmp(name, "pcpu_hot") == 0)
-			k->sym_pcpu_hot = true;
-	}
-	fclose(f);
 }
 
 static void find_tracefs(struct kernel_facts *k)
@@ -157,8 +140,5 @@ void kernel_facts__get(struct kernel_facts *k)
 	k->cap_sys_admin = has_cap(CAP_SYS_ADMIN);
 	k->cap_sys_nice = has_cap(CAP_SYS_NICE);
 	read_btf(k);
-#if defined(__x86_64__)
-	read_kallsyms(k);
-#endif
 	find_tracefs(k);
 }

@@ -26,8 +26,8 @@ struct kernel_facts {
 	bool btf;						/* the kernel describes its types */
 	bool switch_has_state;	/* sched_switch passes the previous task's state */
 	bool rdonly_cast;	/* bpf_rdonly_cast() */
-	bool sym_preempt_count; /* kallsyms lists __preempt_count */
-	bool sym_pcpu_hot;	/* ... or pcpu_hot */
+	bool var_preempt_count; /* there is a variable __preempt_count */
+	bool var_pcpu_hot;	/* ... or pcpu_hot */
 	char tracefs[64];	/* where it is mounted and can be read; "" if nowhere */
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,13 +201,27 @@ static bool has_tasks(const struct recorder *r)
 	return h && (h->state == REC_HOOK_ATTACHED || h->state == REC_HOOK_DEGRADED);
 }
 
+/*
+ * Of this thread only: what it forks or starts is as before. Where the right is missing or the
+ * user has set a priority, nothing changes.
+ */
+static void run_before_others(void)
+{
+	struct sched_param param = {0};
+
+	if (getpriority(PRIO_PROCESS, 0) != 0 || sched_getscheduler(0) != SCHED_OTHER)
+		return;
+	if (sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &param) == 0)
+		setpriority(PRIO_PROCESS, 0, PRIORITY_NICE);
+}
+
 int recorder__start(struct recorder *r)
 {
 	unsigned int i;
 	int err;
 
 	if (!r->no_priority)
-		setpriority(PRIO_PROCESS, 0, PRIORITY_NICE); /* without the right: as we are */
+		run_before_others();
 	err = read_clocks(r, now_ns());
 	if (!err)
 		err = host__write(r->writer);

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,8 +36,6 @@ static void *sync_thread(void *arg)
 	struct sink *s = arg;
 	int err;
 
-	setpriority(PRIO_PROCESS, 0,
-		    0); /* of this thread: it has no hurry, whatever its maker has */
 	pthread_mutex_lock(&s->lock);
 	while (!s->ending) {
 		if (!s->wanted) {
