@@ -41,7 +41,7 @@ struct verify {
 
 static size_t largest(const struct resnet *r)
 {
-	size_t most = 0, n;
+	size_t most = 1, n;
 	int i;
 
 	for (i = 0; i < r->n_params; i++) {
@@ -130,15 +130,16 @@ static double loss_at(struct verify *v, int param, int unit, size_t n, double st
 static double difference(struct verify *v, int param, int unit, size_t n, double scale)
 {
 	double *w = resnet_reference__param(v->f, param);
-	double step, up, down, here, found = NAN;
+	double step = STEP, up, down, here, found = NAN;
 
 	memcpy(v->kept, w, n * sizeof(*w));
 	here = loss_at(v, param, unit, n, 0);
-	for (step = STEP; step >= STEP_MIN && isnan(found); step /= 10) {
+	while (step >= STEP_MIN && isnan(found)) {
 		up = loss_at(v, param, unit, n, step);
 		down = loss_at(v, param, unit, n, -step);
 		if (fabs(up - 2 * here + down) <= KINK * scale * step)
 			found = (up - down) / (2 * step);
+		step /= 10;
 	}
 	memcpy(w, v->kept, n * sizeof(*w));
 	return found;
@@ -269,18 +270,25 @@ int resnet__verify(const struct resnet_config *c, const struct device_ops *ops,
 {
 	struct resnet_config config = *c;
 	struct verify v = {.check = check, .differences = differences};
-	int err = -ENOMEM;
+	int err;
 
 	memset(check, 0, sizeof(*check));
 	config.update = false;
 	v.r = resnet__new(&config, ops, device, queue, seed);
-	err = v.r ? shift_norms(v.r, seed) : -errno;
-	if (!err) {
-		v.f = resnet_reference__new(v.r);
-		err = v.f ? verify(&v, seed) : -errno;
+	if (!v.r)
+		return -errno;
+	err = shift_norms(v.r, seed);
+	if (err)
+		goto out;
+	v.f = resnet_reference__new(v.r);
+	if (!v.f) {
+		err = -errno;
+		goto out;
 	}
+	err = verify(&v, seed);
 	if (!err)
 		err = judge(check, tolerance);
+out:
 	free(v.images);
 	free(v.labels);
 	free(v.host);
