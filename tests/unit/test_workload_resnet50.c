@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,4 +235,175 @@ Test(resnet50, losses_fall_alike_with_any_number_of_threads_and_type)
 	cr_expect_lt(one[11], 0.5 * one[0]);
 	cr_expect_lt(all[11], 0.5 * all[0]);
 	cr_expect_lt(bf16[11], 0.5 * bf16[0]);
+}
+
+/* ---- PyTorch: the formulas of tests/data/torch/make.py ---- */
+
+static float spread(size_t i, int seed)
+{
+	uint64_t x = (i * 40503 + (uint64_t)seed * 30011 + 12345) % 65536;
+
+	return (float)((double)((x * x + 7 * i) % 65521) / 65521 * 2 - 1);
+}
+
+static int seed_of(const char *name)
+{
+	int i, sum = 0;
+
+	for (i = 0; name[i]; i++)
+		sum += (i + 1) * name[i];
+	return sum % 997;
+}
+
+static void write_first_values(struct resnet *r)
+{
+	const struct tensor *t;
+	size_t j, n;
+	float *w, by;
+	int i;
+
+	for (i = 0; i < r->n_params; i++) {
+		t = r->params[i].w;
+		n = tensor__count(t);
+		w = zeros(n);
+		by = 0.125f;
+		if (t->n_dims == 4)
+			by = (float)sqrt(6.0 / (double)(n / t->dims[0]));
+		else if (t->n_dims == 2)
+			by = 0.25f;
+		for (j = 0; j < n; j++)
+			w[j] = spread(j, seed_of(r->params[i].name)) * by +
+			       (t->n_dims == 1 && strstr(r->params[i].name, ".weight") ? 1 : 0);
+		cr_assert_eq(program__write(r->program, r->params[i].w, w), 0);
+	}
+}
+
+/* @t against a line's three numbers, of which the first is the length. */
+static void same_digest(struct resnet *r, const struct tensor *t, const char *what,
+			const double *expected, double most)
+{
+	size_t i, n = tensor__count(t);
+	float *x = zeros(n);
+	double got[3] = {0};
+
+	cr_assert_eq(program__read(r->program, t, x), 0);
+	for (i = 0; i < n; i++) {
+		got[0] += (double)x[i] * x[i];
+		got[1] += (double)x[i] * spread(i, 1001);
+		got[2] += (double)x[i] * spread(i, 1002);
+	}
+	got[0] = sqrt(got[0]);
+	for (i = 0; i < 3; i++)
+		cr_expect_leq(fabs(got[i] - expected[i]), most * expected[0],
+			      "%s: number %zu is %g, not %g", what, i, got[i], expected[i]);
+}
+
+static const struct resnet_param *param(const struct resnet *r, const char *name)
+{
+	int i;
+
+	for (i = 0; i < r->n_params; i++)
+		if (strcmp(r->params[i].name, name) == 0)
+			return &r->params[i];
+	cr_assert_fail("no parameter '%s'", name);
+	return NULL;
+}
+
+static const struct tensor *running(const struct resnet *r, const char *name)
+{
+	size_t len = strrchr(name, '.') - name;
+	int i;
+
+	for (i = 0; i < r->n_units; i++)
+		if (strlen(r->units[i].norm) == len && strncmp(r->units[i].norm, name, len) == 0)
+			return strstr(name, "mean") ? r->running_mean[i] : r->running_var[i];
+	cr_assert_fail("no buffer '%s'", name);
+	return NULL;
+}
+
+/* Lines of the file that begin with @kind, but for losses. */
+static void compare_lines(struct resnet *r, const char *kind, double most)
+{
+	FILE *f = fopen("tests/data/torch/resnet.txt", "re");
+	char line[256], what[32], name[64];
+	const struct tensor *t;
+	double expected[3];
+	int found = 0;
+
+	cr_assert(f, "tests run in the top folder");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%31s %63s %lf %lf %lf", what, name, &expected[0], &expected[1],
+			   &expected[2]) != 5 ||
+		    strcmp(what, kind) != 0)
+			continue;
+		if (strcmp(kind, "buffer") == 0)
+			t = running(r, name);
+		else
+			t = kind[0] == 'g' ? param(r, name)->dw : param(r, name)->w;
+		same_digest(r, t, name, expected, most);
+		found++;
+	}
+	fclose(f);
+	cr_expect_eq(found, strcmp(kind, "buffer") == 0 ? 2 * r->n_units : r->n_params);
+}
+
+static double torch_loss(int step)
+{
+	FILE *f = fopen("tests/data/torch/resnet.txt", "re");
+	double loss = NAN, value;
+	char line[256];
+	int i;
+
+	cr_assert(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "loss %d %lf", &i, &value) == 2 && i == step)
+			loss = value;
+	fclose(f);
+	return loss;
+}
+
+/* @update: three steps with it, or one without, whose gradients are compared. */
+static void as_torch(bool update)
+{
+	struct bench_device b = bench__open("cpu");
+	struct resnet_config c = small_net();
+	int32_t labels[6];
+	struct resnet *r;
+	float *images, loss;
+	size_t i, n;
+	int step;
+
+	c.update = update;
+	c.sgd = (struct sgd_params){.lr = 0.01f, .momentum = 0.9f, .weight_decay = 1e-3f};
+	r = resnet__new(&c, b.ops, b.device, b.queue, 1);
+	cr_assert(r);
+	write_first_values(r);
+	n = tensor__count(r->images);
+	images = zeros(n);
+	for (i = 0; i < n; i++)
+		images[i] = 2 * spread(i, 2001);
+	for (i = 0; i < 6; i++)
+		labels[i] = (i * 3 + 1) % c.classes;
+	for (step = 0; step < (update ? 3 : 1); step++) {
+		loss = one_step(&b, r, images, labels);
+		cr_expect_float_eq(loss, torch_loss(step), 2e-5, "loss %d: %g", step, loss);
+	}
+	if (update) {
+		compare_lines(r, "parameter", 1e-5);
+		compare_lines(r, "buffer", 1e-5);
+	} else {
+		compare_lines(r, "gradient", 1e-4);
+	}
+	resnet__free(r);
+	bench__close(&b);
+}
+
+Test(resnet50, gradients_are_pytorchs)
+{
+	as_torch(false);
+}
+
+Test(resnet50, three_steps_are_pytorchs)
+{
+	as_torch(true);
 }
