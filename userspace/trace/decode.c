@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "userspace/trace/grow.h"
 #include "userspace/trace/pack.h"
 
 /* The block of one type: where its parts lie in the payload, and how long its records become. */
@@ -73,16 +74,6 @@ void decoder__free(struct decoder *d)
 	free(d->tail);
 	free(d->block);
 	free(d);
-}
-
-static int grow(void *array, size_t n, size_t size)
-{
-	void **a = array, *p = realloc(*a, n * size);
-
-	if (!p)
-		return -ENOMEM;
-	*a = p;
-	return 0;
 }
 
 static int reserve(struct decoder *d, uint32_t n)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "userspace/trace/grow.h"
 #include "userspace/trace/pack.h"
 
 #define COLUMNS_MAX	     32 /* of one record */
@@ -87,16 +88,6 @@ void encoder__free(struct encoder *e)
 	free(e->raw);
 	free(e->packed);
 	free(e);
-}
-
-static int grow(void *array, size_t n, size_t size)
-{
-	void **a = array, *p = realloc(*a, n * size);
-
-	if (!p)
-		return -ENOMEM;
-	*a = p;
-	return 0;
 }
 
 static int reserve_rows(struct encoder *e, uint32_t n)

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From the file to the rings: chunks are found, checked and queued. */
+#include "userspace/trace/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ring *get_ring(struct trace_reader *r, uint16_t id)
+{
+	struct ring *ring = r->rings[id];
+
+	if (ring)
+		return ring;
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	ring->id = id;
+	ring->last = &ring->first;
+	ring->next_ring = r->all_rings;
+	r->all_rings = ring;
+	r->rings[id] = ring;
+	return ring;
+}
+
+/* Put a chunk of records, whose payload begins the input, into its ring's queue. */
+static int queue_chunk(struct trace_reader *r, const struct chunk_head *head)
+{
+	struct ring *ring = get_ring(r, head->ring);
+	struct waiting *w;
+
+	if (!ring)
+		return -ENOMEM;
+	if (!head->count || head->first_ns < ring->read_ns || head->first_ns < r->floor_ns) {
+		reader__bad_chunk(r, head);
+		return 0;
+	}
+	ring->read_ns = head->last_ns;
+	w = malloc(sizeof(*w) + head->stored + PAD);
+	if (!w)
+		return -ENOMEM;
+	w->next = NULL;
+	w->head = *head;
+	memcpy(w->payload, input__at(&r->in), head->stored);
+	memset(w->payload + head->stored, 0, PAD);
+	*ring->last = w;
+	ring->last = &w->next;
+	r->held_bytes += sizeof(*w) + head->stored;
+	if (ring->open || ring->first != w)
+		return 0;
+	ring->next_ns = head->first_ns;
+	return heap__push(r, ring);
+}
+
+static void take_watermark(struct trace_reader *r, const struct chunk_head *head)
+{
+	if (head->last_ns < r->limit_ns) {
+		reader__bad_chunk(r, head);
+		return;
+	}
+	r->limit_ns = head->last_ns;
+	if (r->floor_ns < head->last_ns)
+		r->floor_ns = head->last_ns;
+}
+
+/* Go to the next place that looks like a chunk, at least a byte further. */
+static void resync(struct trace_reader *r)
+{
+	static const uint32_t magic = CHUNK_MAGIC;
+	const uint8_t *found;
+	size_t n = 1;
+
+	do {
+		input__take(&r->in, n);
+		r->damage.skipped_bytes += n;
+		if (!input__need(&r->in, sizeof(magic))) {
+			n = input__available(&r->in);
+			input__take(&r->in, n);
+			r->damage.skipped_bytes += n;
+			return;
+		}
+		found = memmem(input__at(&r->in), input__available(&r->in), &magic, sizeof(magic));
+		n = found ? (size_t)(found - input__at(&r->in))
+			  : input__available(&r->in) - sizeof(magic) + 1;
+	} while (!found || n);
+}
+
+static void reach_end(struct trace_reader *r)
+{
+	r->at_end = true;
+	r->limit_ns = UINT64_MAX;
+	if (!r->complete)
+		r->damage.truncated = true;
+}
+
+static void check_seq(struct trace_reader *r, const struct chunk_head *head)
+{
+	if (!r->any_seq && head->seq > r->seq)
+		r->damage.bad_chunks += head->seq - r->seq;
+	r->any_seq = false;
+	r->seq = head->seq + 1;
+}
+
+/* Pass over a chunk of which nothing is wanted. */
+static void skip_chunk(struct trace_reader *r, const struct chunk_head *head)
+{
+	struct ring *ring = r->rings[head->ring];
+
+	if (ring && ring->read_ns < head->last_ns)
+		ring->read_ns = head->last_ns;
+	input__take(&r->in, sizeof(*head));
+	input__skip(&r->in, head->stored);
+	check_seq(r, head);
+}
+
+/* Deal with a chunk whose head was taken and whose payload is available. */
+static int take_chunk(struct trace_reader *r, const struct chunk_head *head)
+{
+	int err = 0;
+
+	if (head->crc != crc32c(input__at(&r->in), head->stored)) {
+		reader__bad_chunk(r, head);
+	} else if (head->kind == CHUNK_RECORDS) {
+		err = queue_chunk(r, head);
+	} else if (head->kind == CHUNK_WATERMARK) {
+		take_watermark(r, head);
+	} else if (head->kind == CHUNK_END) {
+		r->complete = head->last_ns == r->in.offset + head->stored;
+		reach_end(r);
+	}
+	input__take(&r->in, head->stored);
+	return err;
+}
+
+int reader__load(struct trace_reader *r)
+{
+	uint64_t limit = r->limit_ns;
+	struct chunk_head head;
+	int err = 0;
+
+	while (!err && !r->at_end && r->limit_ns == limit && r->held_bytes <= READER_MAX_BYTES) {
+		if (!input__need(&r->in, sizeof(head))) {
+			reach_end(r);
+			break;
+		}
+		memcpy(&head, input__at(&r->in), sizeof(head));
+		if (!chunk__is_sane(&head)) {
+			resync(r);
+			continue;
+		}
+		if (head.kind == CHUNK_RECORDS && !reader__wanted_types(r, &head)) {
+			skip_chunk(r, &head);
+			continue;
+		}
+		if (!input__need(&r->in, sizeof(head) + head.stored)) {
+			reach_end(r);
+			break;
+		}
+		input__take(&r->in, sizeof(head));
+		check_seq(r, &head);
+		err = take_chunk(r, &head);
+	}
+	return err;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of the writer share: writer.c, writer_chunk.c, writer_round.c. */
+#ifndef XPUGAP_TRACE_WRITER_H
+#define XPUGAP_TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "userspace/trace/chunk.h"
+#include "userspace/trace/format.h"
+#include "userspace/trace/sink.h"
+#include "userspace/trace/trace.h"
+
+struct ring {
+	uint8_t *rows;
+	uint32_t used, cap;
+	uint32_t limit; /* look at making room from here on */
+	uint32_t count;
+	uint64_t floor;	 /* no record may be older: the last of the chunk before */
+	uint64_t newest; /* of the open chunk, or the floor */
+	bool unsorted;
+	bool touched; /* in this round */
+	uint16_t id;
+	struct ring *next; /* of all */
+};
+
+struct round {
+	uint64_t offset;
+	uint64_t first_ns, last_ns;
+	uint64_t records;
+	uint64_t types;
+	uint64_t bytes;
+	uint32_t chunks;
+};
+
+struct trace_writer {
+	struct sink *sink;
+	struct encoder *encoder;
+	uint64_t round_ns;
+	uint64_t begin_ns;
+	struct ring *rings[UINT16_MAX + 1]; /* sparse: mostly never touched */
+	struct ring *all_rings;
+	uint16_t *touched; /* rings with records since the last watermark */
+	uint32_t n_touched, cap_touched;
+	uint32_t next_ring;
+	/* chunks sealed but not written */
+	uint8_t *out;
+	size_t out_used, out_cap;
+	uint64_t written; /* up to the end of the last whole chunk */
+	uint32_t seq;
+	struct round round;
+	uint64_t watermark, newest, last_round;
+	struct index_entry *index;
+	uint32_t n_index;
+	uint32_t index_step; /* rounds in an entry of the index */
+	uint32_t index_fill; /* in the last one */
+	uint64_t lost_since, lost_until;
+	bool finished;
+	struct trace_writer_stats stats;
+};
+
+/* ---- writer_chunk.c ---- */
+
+/* From here on nothing more is written; what is not yet is lost. Returns the first error. */
+int writer__fail(struct trace_writer *w, int err);
+void writer__count_lost(struct trace_writer *w, uint64_t n, uint64_t from_ns, uint64_t to_ns);
+
+/* The head of the file; @time_ns is its beginning if the options gave none. */
+int writer__begin(struct trace_writer *w, uint64_t time_ns);
+
+/* Add a chunk to what will be written; @head gets its magic, number and checksums here. */
+int writer__emit(struct trace_writer *w, struct chunk_head *head, const void *payload);
+int writer__flush(struct trace_writer *w);
+
+/* Make chunks of the ring's records. */
+int writer__seal(struct trace_writer *w, struct ring *r);
+
+/* ---- writer_round.c ---- */
+
+/* End the round although the caller did not, because it has become too long. */
+int writer__cut_round(struct trace_writer *w);
+
+static inline uint64_t timespec_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+#endif

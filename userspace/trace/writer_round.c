@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Rounds, the index, the end. */
+#include "userspace/trace/writer.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* Two neighbours become one when the index is full. */
+static void halve_index(struct trace_writer *w)
+{
+	struct index_entry *a, *b;
+	uint32_t i;
+
+	for (i = 0; i < w->n_index / 2; i++) {
+		a = &w->index[2 * i];
+		b = a + 1;
+		a->first_ns = b->first_ns < a->first_ns ? b->first_ns : a->first_ns;
+		a->last_ns = b->last_ns > a->last_ns ? b->last_ns : a->last_ns;
+		a->records += b->records;
+		a->types |= b->types;
+		w->index[i] = *a;
+	}
+	w->n_index = i;
+	w->index_step *= 2;
+}
+
+static void add_to_index(struct trace_writer *w)
+{
+	struct index_entry *e;
+
+	if (!w->round.chunks)
+		return;
+	if (w->n_index == INDEX_MAX && w->index_fill == w->index_step)
+		halve_index(w);
+	if (w->n_index && w->index_fill < w->index_step) {
+		e = &w->index[w->n_index - 1];
+		e->first_ns = w->round.first_ns < e->first_ns ? w->round.first_ns : e->first_ns;
+		e->last_ns = w->round.last_ns > e->last_ns ? w->round.last_ns : e->last_ns;
+		e->records += w->round.records;
+		e->types |= w->round.types;
+		w->index_fill++;
+		return;
+	}
+	w->index[w->n_index++] = (struct index_entry){
+		.offset = w->round.offset,
+		.first_ns = w->round.first_ns,
+		.last_ns = w->round.last_ns,
+		.records = w->round.records,
+		.types = w->round.types,
+	};
+	w->index_fill = 1;
+}
+
+/* The watermark @until_ns ends the round; its chunks go to the file. */
+static int end_round(struct trace_writer *w, uint64_t until_ns)
+{
+	struct chunk_head head = {
+		.kind = CHUNK_WATERMARK,
+		.ring = TRACE_RING_META,
+		.count = w->round.chunks,
+		.first_ns = w->watermark,
+		.last_ns = until_ns > w->watermark ? until_ns : w->watermark,
+		.types = w->round.types,
+	};
+	uint32_t i;
+	int err;
+
+	err = writer__emit(w, &head, NULL);
+	if (!err)
+		err = writer__flush(w);
+	add_to_index(w);
+	w->watermark = head.last_ns;
+	for (i = 0; i < w->n_touched; i++) {
+		if (w->rings[w->touched[i]]->newest > w->newest)
+			w->newest = w->rings[w->touched[i]]->newest;
+		w->rings[w->touched[i]]->touched = false;
+	}
+	w->n_touched = 0;
+	w->round = (struct round){.offset = w->written};
+	if (err)
+		return writer__fail(w, err);
+	sink__sync(w->sink);
+	return 0;
+}
+
+static int seal_all(struct trace_writer *w)
+{
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < w->n_touched; i++) {
+		err = writer__seal(w, w->rings[w->touched[i]]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * The caller lets a round grow beyond what a reader can hold. What can be promised without
+ * knowing how far the caller's sweep came: each ring goes on where it is.
+ */
+int writer__cut_round(struct trace_writer *w)
+{
+	uint64_t until = UINT64_MAX;
+	uint32_t i;
+	int err;
+
+	err = seal_all(w);
+	if (err)
+		return err;
+	for (i = 0; i < w->n_touched; i++)
+		if (w->rings[w->touched[i]]->newest < until)
+			until = w->rings[w->touched[i]]->newest;
+	return end_round(w, until);
+}
+
+int trace_writer__round(struct trace_writer *w, uint64_t swept_ns, bool force)
+{
+	int err;
+
+	if (w->stats.err)
+		return w->stats.err;
+	if (!force && swept_ns < w->last_round + w->round_ns && w->round.bytes < ROUND_MAX_BYTES)
+		return 0;
+	w->last_round = swept_ns;
+	/* a reader still holds back what is newer than the watermark */
+	if (!w->n_touched && w->newest <= w->watermark)
+		return 0;
+	err = seal_all(w);
+	return err ? err : end_round(w, swept_ns);
+}
+
+static int write_index(struct trace_writer *w)
+{
+	struct chunk_head index = {
+		.kind = CHUNK_INDEX,
+		.ring = TRACE_RING_META,
+		.count = w->n_index,
+		.stored = w->n_index * (uint32_t)sizeof(*w->index),
+		.raw = w->n_index * (uint32_t)sizeof(*w->index),
+		.first_ns = w->n_index ? w->index[0].first_ns : 0,
+		.last_ns = w->newest,
+	};
+	struct chunk_head end = {
+		.kind = CHUNK_END,
+		.ring = TRACE_RING_META,
+		.first_ns = w->written + w->out_used,
+	};
+	int err;
+
+	end.last_ns = end.first_ns + 2 * sizeof(end) + index.stored;
+	err = writer__emit(w, &index, w->index);
+	if (!err)
+		err = writer__emit(w, &end, NULL);
+	return err ? writer__fail(w, err) : writer__flush(w);
+}
+
+static int finish_well(struct trace_writer *w)
+{
+	uint64_t until = w->newest;
+	struct timespec now;
+	uint32_t i;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!w->written)
+		err = writer__begin(w, timespec_ns(&now));
+	if (err)
+		return err;
+	for (i = 0; i < w->n_touched; i++)
+		if (w->rings[w->touched[i]]->newest > until)
+			until = w->rings[w->touched[i]]->newest;
+	err = seal_all(w);
+	if (!err)
+		err = end_round(w, until);
+	return err ? err : write_index(w);
+}
+
+/*
+ * The file took no more: after its last whole chunk there is room for as much as was written of
+ * the one that failed. Say there what is missing, and index what is not, if it fits.
+ */
+static int finish_cut_short(struct trace_writer *w)
+{
+	struct rec_lost lost = {
+		.hdr = {.type = REC_LOST, .size = sizeof(lost)},
+		.hook = REC_HOOK_META,
+		.cpu = ~0u,
+		.why = REC_LOST_WRITE,
+	};
+	struct trace_writer_stats kept;
+	struct ring *r;
+	uint32_t i;
+
+	for (i = 0; i < w->n_touched; i++) {
+		r = w->rings[w->touched[i]];
+		writer__count_lost(w, r->count, r->floor, r->newest);
+		r->used = r->count = 0;
+	}
+	if (sink__rewind(w->sink, w->written))
+		return w->stats.err;
+	kept = w->stats;
+	w->stats.err = 0;
+	if (w->lost_until < w->newest)
+		w->lost_until = w->newest;
+	lost.hdr.time_ns = w->lost_until;
+	lost.count = kept.lost;
+	lost.since_ns = w->lost_since;
+	if (trace_writer__append(w, TRACE_RING_META, &lost.hdr) == 0 && finish_well(w) != 0)
+		sink__rewind(w->sink, w->written);
+	w->stats.err = kept.err;
+	w->stats.lost = kept.lost;
+	return w->stats.err;
+}
+
+int trace_writer__finish(struct trace_writer *w)
+{
+	int err, sync_err;
+
+	if (w->finished)
+		return w->stats.err;
+	w->finished = true;
+	err = w->stats.err ? finish_cut_short(w) : finish_well(w);
+	sync_err = sink__finish(w->sink);
+	return err ? err : sync_err ? writer__fail(w, sync_err) : 0;
+}
