@@ -84,7 +84,8 @@ static void check_json(int fd)
 		end = memchr(line, '\n', (size_t)(text + size - line));
 		if (!end)
 			abort();
-		root = json_loadb(line, (size_t)(end - line), JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+		root = json_loadb(line, (size_t)(end - line),
+				  JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 		if (!root)
 			abort();
 		json_decref(root);
