@@ -92,7 +92,7 @@ static uint64_t digest(const struct loader_opts *opts, uint64_t *images)
 	*images = 0;
 	while ((got = loader__next(l, &b)) > 0) {
 		cr_assert_eq(b.index, index++);
-		cr_assert_eq((uintptr_t)b.images % 4, 0);
+		cr_assert_eq((uintptr_t)b.images % 64, 0);
 		h = hash(h, b.labels, b.n * sizeof(*b.labels));
 		h = hash(h, b.images, b.n * sizeof(float) * 3 * opts->side * opts->side);
 		*images += b.n;
@@ -124,6 +124,20 @@ Test(loader, same_batches_whatever_the_workers)
 				cr_expect_eq(digest(&opts, &images), want, "%u %s, %u ahead",
 					     workers[i], loader_kinds[kind], prefetch[j]);
 			}
+}
+
+/* Of a size whose batches are no multiple of the alignment; digest() looks at every batch. */
+Test(loader, odd_sizes_are_aligned_too)
+{
+	struct loader_opts opts = base();
+	uint64_t want, images;
+
+	opts.side = 7;
+	opts.batch = 3;
+	want = digest(&opts, &images);
+	opts.workers = 2;
+	cr_expect_eq(digest(&opts, &images), want);
+	cr_expect_eq(images, 2 * FILES);
 }
 
 Test(loader, seed_and_shuffle_matter)

@@ -66,14 +66,17 @@ static int map_shared(struct loader *l)
 {
 	size_t head = align(sizeof(*l->shared) + l->nslots * sizeof(struct slot));
 	size_t samples = (size_t)l->nslots * l->opts.batch;
-	size_t labels = align(samples * sizeof(int32_t)), images;
+	size_t labels = align(samples * sizeof(int32_t)), one, images;
 	uint32_t i;
 	void *p;
 
-	if (__builtin_mul_overflow(samples * 3 * sizeof(float), (size_t)l->opts.side, &images) ||
-	    __builtin_mul_overflow(images, (size_t)l->opts.side, &images) ||
+	if (__builtin_mul_overflow((size_t)l->opts.batch * 3 * sizeof(float), (size_t)l->opts.side,
+				   &one) ||
+	    __builtin_mul_overflow(one, (size_t)l->opts.side, &one) ||
+	    __builtin_mul_overflow(align(one), (size_t)l->nslots, &images) ||
 	    __builtin_add_overflow(images, head + labels, &l->shared_size))
 		return -ENOMEM;
+	l->slot_floats = align(one) / sizeof(float);
 	p = mmap(NULL, l->shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return -errno;
@@ -313,7 +316,7 @@ static int wait_marked(struct loader *l)
 
 int loader__next(struct loader *l, struct loader_batch *b)
 {
-	size_t first = l->batch % l->nslots * l->opts.batch;
+	size_t slot = l->batch % l->nslots;
 
 	if (l->err)
 		return l->err;
@@ -326,8 +329,8 @@ int loader__next(struct loader *l, struct loader_batch *b)
 	l->err = wait_marked(l);
 	if (l->err)
 		return l->err;
-	b->images = l->images + first * l->opts.side * l->opts.side * 3;
-	b->labels = l->labels + first;
+	b->images = l->images + slot * l->slot_floats;
+	b->labels = l->labels + slot * l->opts.batch;
 	b->n = loader__batch_size(l, l->batch);
 	b->index = l->batch;
 	b->epoch = l->batch / l->epoch_batches;

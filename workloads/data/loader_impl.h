@@ -65,9 +65,10 @@ struct loader {
 
 	struct loader_shared *shared;
 	size_t shared_size;
-	float *images;	 /* in the mapping: nslots batches */
-	int32_t *labels; /* in the mapping */
-	int ready_fd;	 /* eventfd: a batch is complete, or a worker gave up */
+	size_t slot_floats; /* of a batch's images, rounded up so that the next is aligned */
+	float *images;	    /* in the mapping: nslots batches, each slot_floats apart */
+	int32_t *labels;    /* in the mapping */
+	int ready_fd;	    /* eventfd: a batch is complete, or a worker gave up */
 
 	struct worker *workers;
 	uint32_t nworkers;	  /* started */

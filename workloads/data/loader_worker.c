@@ -150,7 +150,7 @@ static int load(struct loader *l, struct worker_tools *t, struct sample *s)
 {
 	struct loader_totals *total = &l->shared->totals;
 	uint64_t since = xpugap_now(), slot = s->batch % l->nslots;
-	size_t pixels = (size_t)l->opts.side * l->opts.side, stride, to;
+	size_t pixels = (size_t)l->opts.side * l->opts.side, stride;
 	const uint8_t *rgbx;
 	struct crop crop;
 	ssize_t len;
@@ -172,9 +172,10 @@ static int load(struct loader *l, struct worker_tools *t, struct sample *s)
 	if (!rgbx)
 		return -errno;
 	xpugap_range_begin("collate");
-	to = slot * l->opts.batch + s->place;
-	normaliser__run(&t->normaliser, l->images + to * pixels * 3, rgbx, pixels, l->opts.layout);
-	l->labels[to] = s->file->label;
+	normaliser__run(&t->normaliser,
+			l->images + slot * l->slot_floats + (size_t)s->place * pixels * 3, rgbx,
+			pixels, l->opts.layout);
+	l->labels[slot * l->opts.batch + s->place] = s->file->label;
 	end_stage("collate", &since, &total->collate_ns);
 	atomic_fetch_add_explicit(&total->images, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&total->bytes, (uint64_t)len, memory_order_relaxed);
