@@ -71,7 +71,8 @@ static void resolve(struct steps *a, struct task *t, struct member *m)
 {
 	struct stream *st = m->own ? m->own : find_stream(a, t);
 
-	m->generation = a->generation;
+	/* a role whose name is not told yet is looked up again */
+	m->generation = !t->role || session__name(a->session, t->role) ? a->generation : 0;
 	m->counted = st == m->stream ? m->counted : 0;
 	m->stream = st;
 	m->group = m->own ? STEP_CARRIER : is_loader(a, t->role) ? STEP_LOADERS : STEP_OTHERS;

@@ -186,6 +186,31 @@ Test(steps, workers_in_child_processes_are_loaders)
 	analysis_set__free(set);
 }
 
+Test(steps, a_role_counts_once_its_name_is_told)
+{
+	const struct step_stream *st;
+	struct analysis_set *set;
+
+	begin_script();
+	task(10, 10, 1, 5, "train");
+	task(11, 10, 1, 6, "train");
+	mark_step(2000, 10, 0, 0);
+	sched_switch(2100, 0, 0, 11);
+	SIM_EMIT(&script, 0, ROLE, role, 11, .name = 99);
+	sched_switch(2300, 11, 1, 0);
+	sched_switch(2400, 0, 0, 11);
+	name(99, "loader.worker");
+	sched_switch(2600, 11, 1, 0);
+	mark_step(3000, 10, 1, 8);
+	set = end_script();
+	st = steps__stream(steps_of(set), 0);
+	cr_expect_eq(st->steps[0].facts[STEP_OTHERS].host_ns[HOST_RUNNING], 200);
+	cr_expect_eq(st->steps[0].facts[STEP_LOADERS].host_ns[HOST_RUNNING], 200);
+	cr_expect_eq(st->loaders, 1);
+	cr_expect_eq(st->others, 0);
+	analysis_set__free(set);
+}
+
 Test(steps, a_tid_used_again_is_another_thread)
 {
 	struct analysis_set *set;
