@@ -213,7 +213,7 @@ static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f
 		offset = i < head.count ? index[i].offset : end.first_ns;
 	}
 	free(index);
-	return offset;
+	return offset < r->in.size ? offset : 0; /* an index may be wrong, too */
 }
 
 int trace_reader__filter(struct trace_reader *r, const struct trace_filter *filter)
