@@ -13,7 +13,6 @@
 	X(engine_create)                                                                           \
 	X(engine_destroy)                                                                          \
 	X(stream_create)                                                                           \
-	X(stream_wait)                                                                             \
 	X(stream_destroy)                                                                          \
 	X(memory_desc_init_by_strides)                                                             \
 	X(memory_desc_equal)                                                                       \
@@ -24,7 +23,6 @@
 	X(primitive_attr_set_scratchpad_mode)                                                      \
 	X(primitive_attr_destroy)                                                                  \
 	X(primitive_desc_create)                                                                   \
-	X(primitive_desc_query)                                                                    \
 	X(primitive_desc_query_md)                                                                 \
 	X(primitive_desc_destroy)                                                                  \
 	X(primitive_create)                                                                        \

@@ -223,7 +223,6 @@ int program__finish(struct program *p)
 	for (i = 0; i < p->n_ops && !p->err; i++)
 		if (p->op[i]->bind)
 			p->err = p->op[i]->bind(p->op[i]);
-	p->finished = !p->err;
 	return p->err;
 }
 

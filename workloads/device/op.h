@@ -167,7 +167,6 @@ struct program {
 	struct device *device;
 	void *backend; /* its state */
 	int err;       /* the first one */
-	bool finished;
 	struct op **op;
 	size_t n_ops, n_tensors;
 	struct tensor **tensor;
