@@ -30,6 +30,7 @@ static __always_inline bool write_name(struct hook_counts *h, __u64 id, const vo
 {
 	struct rec_name *rec = ring__reserve(h, REC_NAME, sizeof(*rec) + room + 8);
 	volatile __u64 *text = (void *)(rec + 1);
+	__u8 one = 1;
 	long len;
 
 	if (!rec)
@@ -37,6 +38,10 @@ static __always_inline bool write_name(struct hook_counts *h, __u64 id, const vo
 	for (__u32 i = 0; i < room / 8 + 1; i++)
 		text[i] = 0;
 	len = bpf_probe_read_user_str(rec + 1, room + 1, where);
+	if (len < 0) { /* not in memory: told with its next mark */
+		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+		return true;
+	}
 	len = len > 0 ? len - 1 : 0;
 	rec->hdr.size = sizeof(*rec) + ((len + 7) & ~7U);
 	rec->hdr.tid = tid;
@@ -44,7 +49,8 @@ static __always_inline bool write_name(struct hook_counts *h, __u64 id, const vo
 	rec->id = id;
 	rec->name_len = len;
 	rec->pad = 0;
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
+	bpf_map_update_elem(&names, &id, &one, BPF_ANY);
 	return true;
 }
 
@@ -52,18 +58,11 @@ static __always_inline bool write_name(struct hook_counts *h, __u64 id, const vo
 static __always_inline bool tell_name(struct hook_counts *h, __u64 id, const void *where, __u64 len,
 				      __u32 tid)
 {
-	__u8 one = 1;
-	bool told;
-
 	if (!where || bpf_map_lookup_elem(&names, &id))
 		return true;
 	if (len <= SHORT_TEXT)
-		told = write_name(h, id, where, SHORT_TEXT, tid);
-	else
-		told = write_name(h, id, where, LONG_TEXT, tid);
-	if (told)
-		bpf_map_update_elem(&names, &id, &one, BPF_ANY);
-	return told;
+		return write_name(h, id, where, SHORT_TEXT, tid);
+	return write_name(h, id, where, LONG_TEXT, tid);
 }
 
 /* The thread, if it is a target's. */
@@ -73,6 +72,12 @@ static __always_inline struct task_struct *target(struct hook_counts **h)
 
 	*h = counts__get(REC_HOOK_MARK);
 	return *h && filter__find(task) ? task : NULL;
+}
+
+static __always_inline __u64 begin_hit(struct hook_counts *h)
+{
+	__sync_fetch_and_add(&h->hits, 1);
+	return cost__sample(h);
 }
 
 SEC("usdt")
@@ -87,7 +92,7 @@ int step(struct pt_regs *ctx)
 	task = target(&h);
 	if (!task)
 		return 0;
-	t = cost__begin(h);
+	t = begin_hit(h);
 	bpf_usdt_arg(ctx, 0, &number);
 	bpf_usdt_arg(ctx, 1, &items);
 	rec = ring__reserve(h, REC_MARK_STEP, sizeof(*rec));
@@ -97,7 +102,7 @@ int step(struct pt_regs *ctx)
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->step = number;
 	rec->items = items;
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
 	cost__end(h, t);
 	return 0;
 }
@@ -113,7 +118,7 @@ static __always_inline int range(struct pt_regs *ctx, __u32 type)
 	task = target(&h);
 	if (!task)
 		return 0;
-	t = cost__begin(h);
+	t = begin_hit(h);
 	bpf_usdt_arg(ctx, 0, &id);
 	bpf_usdt_arg(ctx, 1, &where);
 	bpf_usdt_arg(ctx, 2, &len);
@@ -125,7 +130,7 @@ static __always_inline int range(struct pt_regs *ctx, __u32 type)
 	rec->hdr.tid = task->pid;
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->name = id;
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
 	cost__end(h, t);
 	return 0;
 }

@@ -29,9 +29,10 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 	state = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state) {
 		state->flags = TASK_STATE_DEFINED;
+		state->counted = 1;
 		__sync_fetch_and_add(&live, 1);
 	} else {
-		h->lost_state++;
+		__sync_fetch_and_add(&h->lost_state, 1);
 	}
 	rec = ring__reserve(h, REC_TASK_FORK, sizeof(*rec));
 	if (!rec)
@@ -105,10 +106,12 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
+	struct task_state *state = filter__find(task);
 
-	if (!h || !filter__find(task))
+	if (!h || !state)
 		return 0;
-	__sync_fetch_and_add(&live, -1);
+	if (state->counted)
+		__sync_fetch_and_add(&live, -1);
 	if (!exit_by_sched)
 		task__exit(h, task);
 	return 0;
@@ -126,7 +129,8 @@ static __always_inline bool task__in_ioctl(struct task_struct *task)
 /*
  * Walk over all tasks: those whose ancestor is a target become targets, and every target that
  * no record has told of yet gets a TASK record. The recorder repeats the walk until it finds
- * nothing new, so that a task created by one not yet found is not missed.
+ * nothing new, so that a task created by one not yet found is not missed. Zombies and tasks about
+ * to be are left out: their ends may have been passed, and would be waited for.
  */
 SEC("iter/task")
 int walk_tree(struct bpf_iter__task *ctx)
@@ -136,7 +140,7 @@ int walk_tree(struct bpf_iter__task *ctx)
 	struct task_state fresh = {.flags = TASK_STATE_INSIDE}, *state;
 	int i;
 
-	if (!task || !h)
+	if (!task || !h || task->flags & PF_EXITING)
 		return 0;
 	state = filter__find(task);
 	up = task->group_leader;
@@ -151,6 +155,10 @@ int walk_tree(struct bpf_iter__task *ctx)
 		__sync_fetch_and_add(&h->lost_state, 1);
 		return 0;
 	}
+	if (!state->counted) {
+		state->counted = 1;
+		__sync_fetch_and_add(&live, 1);
+	}
 	if (state->flags & TASK_STATE_DEFINED)
 		return 0;
 	/* looked at after it became a target: a call that it enters from now on is recorded */
@@ -159,7 +167,6 @@ int walk_tree(struct bpf_iter__task *ctx)
 	if (task__define(h, task, REC_TASK_TARGET)) {
 		state->flags |= TASK_STATE_DEFINED;
 		__sync_fetch_and_add(&found, 1);
-		__sync_fetch_and_add(&live, 1);
 	}
 	return 0;
 }

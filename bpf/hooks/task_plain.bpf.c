@@ -34,7 +34,7 @@ int task_newtask(void *ctx)
 	}
 	h->hits++;
 	if (bpf_map_update_elem(&tids, &child, &state, BPF_ANY))
-		h->lost_state++;
+		__sync_fetch_and_add(&h->lost_state, 1);
 	else
 		__sync_fetch_and_add(&live, 1);
 	rec = ring__reserve(h, REC_TASK_FORK, sizeof(*rec));

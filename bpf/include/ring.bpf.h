@@ -64,7 +64,7 @@ static __always_inline void *ring__reserve(struct hook_counts *h, __u32 type, __
 	struct rec *rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 
 	if (!rec) {
-		h->lost_ring++;
+		__sync_fetch_and_add(&h->lost_ring, 1);
 		return NULL;
 	}
 	rec->type = type;
@@ -78,10 +78,24 @@ static __always_inline void ring__submit(struct hook_counts *h, void *rec)
 	h->records++;
 }
 
+/* The same in a program that may be preempted: by an iterator or a uprobe. */
+static __always_inline void ring__submit_preemptible(struct hook_counts *h, void *rec)
+{
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	__sync_fetch_and_add(&h->records, 1);
+}
+
+/* After a hit was counted: is it one that is measured? 0, or when it began. */
+static __always_inline __u64 cost__sample(const struct hook_counts *h)
+{
+	return h->hits % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0; /* not the first: it is cold */
+}
+
 /* Count a hit; now and then begin to measure what it costs: 0 when it is not measured. */
 static __always_inline __u64 cost__begin(struct hook_counts *h)
 {
-	return ++h->hits % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0; /* not the first: it is cold */
+	h->hits++;
+	return cost__sample(h);
 }
 
 static __always_inline void cost__end(struct hook_counts *h, __u64 begin_ns)

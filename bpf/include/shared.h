@@ -20,7 +20,9 @@ _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");
  * @lost_state: events missed because a task's state could not be allocated
  * @cost_ns, @cost_hits: run time of the programs over that many hits
  *
- * Written on its cpu only, so plain additions do.
+ * Written on its cpu only. Programs at tracepoints run with preemption off, and those of one family
+ * do not run in each other's interrupts, so plain additions do for their hits and records;
+ * programs that may be preempted, and all losses, are counted atomically.
  */
 struct hook_counts {
 	__u64 hits;
@@ -89,7 +91,7 @@ enum task_state_flags {
 struct task_state {
 	struct call call; /* while the task is off the cpu, or always, without the sched hook */
 	__u32 flags;
-	__u32 pad;
+	__u32 counted; /* among those that live */
 };
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "bpf/include/filter.bpf.h"
 
+#define PF_EXITING     0x00000004
 #define PF_KTHREAD     0x00200000
 #define PF_IO_WORKER   0x00000010
 #define PF_USER_WORKER 0x00004000
@@ -45,7 +46,7 @@ static __always_inline bool task__define(struct hook_counts *h, struct task_stru
 	rec->start_ns = task->start_time;
 	rec->cgroup = task__cgroup(task);
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
 	return true;
 }
 

@@ -69,7 +69,8 @@ static int run_threads(int fd, uint64_t first, uint64_t threads, uint64_t calls)
 static void run_bare(int fd, uint64_t first, uint64_t calls)
 {
 	char fd_text[16], first_text[24], calls_text[24];
-	char *argv[] = {"ioctl_tree", "calls", fd_text, first_text, calls_text, NULL};
+	char name[] = "ioctl_tree", how[] = "calls";
+	char *argv[] = {name, how, fd_text, first_text, calls_text, NULL};
 
 	call(fd, first, calls / 2);
 	snprintf(fd_text, sizeof(fd_text), "%d", fd);

@@ -49,6 +49,8 @@ holds '[.[] | select(.type == "hook" and .fields.state == "refused")] | map(.fie
 	unique == ["sched", "syscall", "task"]'
 holds 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "attached")'
 holds 'any(.fields.value == "exited with status 0")'
+# nobody tells who lives on: there is nothing to wait for
+as_nobody timeout 60 ../xpugap record -f -o t --wait-tree -- true 2>err || fail "--wait-tree"
 rm -f out
 as_nobody ../xpugap record -f -o t --require ioctl -- ../ioctl_tree 2 1 10 >out 2>err &&
 	fail "--require without rights is no success"

@@ -102,6 +102,10 @@ report 0 fake.xpt
 said "no steps are marked"
 said "were lost"
 said ", [1-9][0-9]* lost"
+n=$("$XPUGAP" info --json fake.xpt | python3 -c 'import json, sys; print(json.load(sys.stdin)["records"])')
+said " $n records, " # those of the trace, not only those that the report is made from
+report 0 fake.xpt --json
+grep -q "\"records\": $n," out || fail "--json has other records than info's $n"
 
 "$XPUGAP" doctor --json >doctor.json 2>/dev/null
 python3 -c '

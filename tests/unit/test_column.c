@@ -61,6 +61,20 @@ Test(column, text_is_aligned)
 	free(text);
 }
 
+Test(column, rates_below_one_keep_their_digits)
+{
+	static const struct column column = {"rate", "rate", COL_RATE, 7, 2, 0};
+	const double rates[] = {0.0174, -0.5, 0, 1.005, 193.756, NAN};
+	size_t size = 0;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &size);
+
+	table__print(f, TABLE_TEXT, &column, 1, rates, 6, sizeof(*rates), NULL);
+	fclose(f);
+	cr_expect_str_eq(text, "   rate\n0.01740\n-0.5000\n   0.00\n   1.00\n 193.76\n    nan\n");
+	free(text);
+}
+
 Test(column, text_shows_no_control_characters)
 {
 	struct row r = {.name = "\x1b[31mred\x1b[0m\n", .series = {ramp, 1}};

@@ -144,3 +144,13 @@ Test(records, ill_formed_records_are_told)
 	tail.name.hdr.size = sizeof(struct rec);
 	cr_assert_eq(record__check(&tail.name.hdr), -EINVAL);
 }
+
+Test(records, every_way_to_lose_has_a_name)
+{
+	uint64_t why;
+
+	for (why = REC_LOST_RING; why <= REC_LOST_NESTED; why++)
+		cr_expect_not_null(record__value_name(REC_FMT_WHY, why), "%d", (int)why);
+	cr_expect_str_eq(record__value_name(REC_FMT_WHY, REC_LOST_NESTED), "nested");
+	cr_expect_null(record__value_name(REC_FMT_WHY, why));
+}

@@ -80,7 +80,8 @@ static const struct column count_columns[] = {
 /* A loss as it is shown. */
 struct loss_row {
 	const char *hook, *why;
-	uint64_t cpu, count;
+	int64_t cpu; /* -1: none in particular */
+	uint64_t count;
 	double since_s, until_s; /* since the recording began */
 };
 
@@ -92,7 +93,7 @@ struct loss_row {
 
 static const struct column loss_columns[] = {
 	LOSS_COLUMN(hook, "hook", "lost by hook", COL_STR, -12, 0),
-	LOSS_COLUMN(cpu, "cpu", "cpu", COL_U64, 4, 0),
+	LOSS_COLUMN(cpu, "cpu", "cpu", COL_S64, 4, 0),
 	LOSS_COLUMN(why, "why", "why", COL_STR, -8, 0),
 	LOSS_COLUMN(count, "count", "count", COL_U64, 12, 0),
 	LOSS_COLUMN(since_s, "since_s", "since s", COL_F64, 10, 3),
@@ -116,7 +117,7 @@ static size_t loss_rows(const struct summary *s, struct loss_row *out)
 		out[i] = (struct loss_row){
 			.hook = hook ? hook : "?",
 			.why = why ? why : "?",
-			.cpu = l->cpu,
+			.cpu = l->cpu == REC_NO_CPU ? -1 : (int64_t)l->cpu,
 			.count = l->count,
 			.since_s = (double)(int64_t)(l->since_ns - s->info.begin_ns) / NSEC,
 			.until_s = (double)(int64_t)(l->until_ns - s->info.begin_ns) / NSEC,

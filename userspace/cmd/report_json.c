@@ -81,6 +81,7 @@ static void write_trace(struct json *j, const struct report *r)
 	json__str(j, "path", r->trace);
 	json__bool(j, "complete", r->info.complete);
 	json__u64(j, "bytes", r->info.bytes);
+	json__u64(j, "records", r->info.held);
 	json__u64(j, "begin_ns", s->begin_ns);
 	json__u64(j, "duration_ns", s->end_ns - s->begin_ns);
 	json__u64(j, "realtime_ns", r->info.realtime_ns);

@@ -150,7 +150,7 @@ static void print_trace(const struct printer *p)
 	if (!r->session)
 		return;
 	label(p, "trace");
-	fprintf(p->out, "%llu records, %s, %s, %llu lost", (unsigned long long)r->info.records,
+	fprintf(p->out, "%llu records, %s, %s, %llu lost", (unsigned long long)r->info.held,
 		format__bytes(bytes, sizeof(bytes), r->info.bytes),
 		r->info.complete ? "complete" : "without an end",
 		(unsigned long long)r->session->lost_total);

@@ -45,6 +45,7 @@ static void take_signals(struct row *row)
 static void drop_recorder(struct run *r, int err)
 {
 	r->err = err;
+	recorder__finish(r->recorder); /* what fits: how much is missing */
 	recorder__free(r->recorder);
 	r->recorder = NULL;
 }

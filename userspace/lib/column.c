@@ -116,6 +116,15 @@ static const char *str_cell(const struct column *c, const void *row)
 		v_;                                                                                \
 	})
 
+static void f64_cell(char *buf, int precision, double v)
+{
+	/* glibc prints "-nan" for a NaN with its sign bit set */
+	if (isnan(v))
+		strcpy(buf, "nan");
+	else
+		snprintf(buf, CELL_SIZE, "%.*f", precision, v);
+}
+
 /* The text of any cell but a string's. */
 static void text_cell(char *buf, const struct column *c, const void *row)
 {
@@ -133,10 +142,13 @@ static void text_cell(char *buf, const struct column *c, const void *row)
 		snprintf(buf, CELL_SIZE, "%" PRId64, GET(int64_t, c, row));
 		break;
 	case COL_F64:
-		/* glibc prints "-nan" for a NaN with its sign bit set */
-		snprintf(buf, CELL_SIZE, "%.*f", c->precision, GET(double, c, row));
-		if (isnan(GET(double, c, row)))
-			strcpy(buf, "nan");
+		f64_cell(buf, c->precision, GET(double, c, row));
+		break;
+	case COL_RATE:
+		if (GET(double, c, row) != 0 && fabs(GET(double, c, row)) < 1)
+			snprintf(buf, CELL_SIZE, "%#.4g", GET(double, c, row));
+		else
+			f64_cell(buf, c->precision, GET(double, c, row));
 		break;
 	case COL_PCT:
 		snprintf(buf, CELL_SIZE, "%.*f%%", c->precision, 100 * GET(double, c, row));
@@ -279,6 +291,7 @@ static void csv_cell(FILE *out, const struct column *c, const void *row)
 		fprintf(out, "%" PRId64, GET(int64_t, c, row));
 		break;
 	case COL_F64:
+	case COL_RATE:
 	case COL_PCT:
 		csv_double(out, GET(double, c, row));
 		break;
@@ -339,6 +352,7 @@ static void json_cell(struct json *j, const struct column *c, const void *row)
 		json__s64(j, c->name, GET(int64_t, c, row));
 		break;
 	case COL_F64:
+	case COL_RATE:
 	case COL_PCT:
 		json__f64(j, c->name, GET(double, c, row));
 		break;

@@ -15,6 +15,7 @@ enum column_type {
 	COL_U64,   /* uint64_t */
 	COL_S64,   /* int64_t */
 	COL_F64,   /* double, @precision digits; NaN prints nan, JSON null, CSV an empty cell */
+	COL_RATE,  /* as COL_F64, but below 1 with four significant digits */
 	COL_PCT,   /* double, a fraction: 0.031 prints as 3.1%; JSON keeps the fraction */
 	COL_NS,	   /* uint64_t ns: text picks a unit (12.3 ms); CSV and JSON keep ns */
 	COL_BYTES, /* uint64_t: text picks a unit (1.5 MiB); CSV and JSON keep bytes */

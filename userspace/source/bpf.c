@@ -14,6 +14,7 @@
 
 #define COUNT_EVERY_NS 1000000000ULL
 #define BUSY_SPINS     2000 /* a record being filled takes some 100 ns, unless its cpu is held up */
+#define LAST_WAITS     100  /* milliseconds, at the end, for one whose cpu is */
 
 /* What was told of a hook's counters on a cpu. */
 struct told {
@@ -106,14 +107,15 @@ static int write_hooks(struct source *s)
 	return err;
 }
 
+/* @since: before the counter was read the time before; it has been read again by now. */
 static int write_lost(struct source *s, enum rec_hook_id hook, unsigned int cpu,
-		      enum rec_lost_why why, uint64_t count, uint64_t now)
+		      enum rec_lost_why why, uint64_t count, uint64_t since)
 {
 	struct rec_lost rec = {
-		.hook = hook, .cpu = cpu, .why = why, .count = count, .since_ns = s->checked_ns};
+		.hook = hook, .cpu = cpu, .why = why, .count = count, .since_ns = since};
 
 	s->stats.lost += count;
-	return put(s, &rec, REC_LOST, sizeof(rec), now);
+	return put(s, &rec, REC_LOST, sizeof(rec), now_ns());
 }
 
 static struct told *told_of(const struct source *s, unsigned int cpu, enum rec_hook_id hook)
@@ -121,7 +123,7 @@ static struct told *told_of(const struct source *s, unsigned int cpu, enum rec_h
 	return &s->told[cpu * REC_HOOK_MAX + hook];
 }
 
-static int check_loss(struct source *s, unsigned int cpu, enum rec_hook_id hook, uint64_t now)
+static int check_loss(struct source *s, unsigned int cpu, enum rec_hook_id hook)
 {
 	const struct hook_counts *c = hooks__counts(s->hooks, cpu, hook);
 	uint64_t ring = __atomic_load_n(&c->lost_ring, __ATOMIC_RELAXED);
@@ -130,9 +132,10 @@ static int check_loss(struct source *s, unsigned int cpu, enum rec_hook_id hook,
 	int err = 0;
 
 	if (ring != t->lost_ring)
-		err = write_lost(s, hook, cpu, REC_LOST_RING, ring - t->lost_ring, now);
+		err = write_lost(s, hook, cpu, REC_LOST_RING, ring - t->lost_ring, s->checked_ns);
 	if (!err && state != t->lost_state)
-		err = write_lost(s, hook, cpu, REC_LOST_STATE, state - t->lost_state, now);
+		err = write_lost(s, hook, cpu, REC_LOST_STATE, state - t->lost_state,
+				 s->checked_ns);
 	t->lost_ring = ring;
 	t->lost_state = state;
 	return err;
@@ -146,7 +149,7 @@ static int check_losses(struct source *s)
 
 	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++)
 		for (hook = 0; !err && hook < REC_HOOK_MAX; hook++)
-			err = check_loss(s, cpu, hook, now);
+			err = check_loss(s, cpu, hook);
 	s->checked_ns = now;
 	return err;
 }
@@ -171,14 +174,14 @@ static int write_count(struct source *s, unsigned int cpu, enum rec_hook_id hook
 }
 
 /* The kernel skips a program that is hit while it runs on the same cpu, and counts that. */
-static int check_nested(struct source *s, enum rec_hook_id hook, uint64_t now)
+static int check_nested(struct source *s, enum rec_hook_id hook)
 {
 	uint64_t n = hooks__nested(s->hooks, hook), more = n - s->nested[hook];
 
 	if (n <= s->nested[hook])
 		return 0;
 	s->nested[hook] = n;
-	return write_lost(s, hook, REC_NO_CPU, REC_LOST_NESTED, more, now);
+	return write_lost(s, hook, REC_NO_CPU, REC_LOST_NESTED, more, s->counted_ns);
 }
 
 static int write_counts(struct source *s)
@@ -191,7 +194,7 @@ static int write_counts(struct source *s)
 		for (hook = 0; !err && hook < REC_HOOK_MAX; hook++)
 			err = write_count(s, cpu, hook, now);
 	for (hook = 0; !err && hook < REC_HOOK_MAX; hook++)
-		err = check_nested(s, hook, now);
+		err = check_nested(s, hook);
 	s->counted_ns = now;
 	return err;
 }
@@ -361,6 +364,24 @@ static int tell_open(void *arg, uint32_t tid, const struct call *call)
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
+/* Until the rings are empty: nothing new comes, but a record may still be being filled. */
+static int drain_all(struct source *s)
+{
+	const struct timespec t = {.tv_nsec = 1000000};
+	int n, waits = 0;
+
+	for (;;) {
+		n = bpf_poll(s);
+		if (n < 0)
+			return n;
+		if (n > 0)
+			continue;
+		if (s->held_ns == UINT64_MAX || waits++ == LAST_WAITS)
+			return 0;
+		nanosleep(&t, NULL);
+	}
+}
+
 static int bpf_stop(struct source *s)
 {
 	int n;
@@ -369,10 +390,8 @@ static int bpf_stop(struct source *s)
 	n = hooks__tell_open(s->hooks, tell_open, s);
 	if (n)
 		log_debug("cannot tell of all open calls: %s", log__err(n));
-	do
-		n = bpf_poll(s);
-	while (n > 0);
-	if (n < 0)
+	n = drain_all(s);
+	if (n)
 		return n;
 	n = write_counts(s);
 	return n ? n : write_hooks(s);

@@ -18,6 +18,7 @@
 #define MAX_NAMES      65536 /* remembered; names beyond them may stand in the trace twice */
 #define MIN_RING_BYTES (64U << 10)
 #define MAX_RING_BYTES (16U << 20)
+#define LAST_SWEEPS    16 /* at the end: one may not take all, and a program may not stop */
 
 struct source {
 	struct trace_writer *writer;
@@ -155,12 +156,13 @@ static int mark_poll(struct source *s)
 
 static int mark_stop(struct source *s)
 {
-	int n;
+	int n = 1, i;
 
 	if (!s->hub)
 		return 0;
 	mark_hub__stop(s->hub);
-	n = mark_hub__poll(s->hub, write_record, s);
+	for (i = 0; n > 0 && i < LAST_SWEEPS; i++)
+		n = mark_hub__poll(s->hub, write_record, s);
 	return n < 0 ? n : write_count(s);
 }
 

@@ -7,13 +7,13 @@
  *	env = recorder__env(r);
  *	l = launch__new(&(struct launch_opts){.argv = argv, .env = env, .caller = &caller, ...});
  *	recorder__start(r);                            attaches
- *	recorder__add(r, launch__pid(l), name);        this tree is recorded
+ *	recorder__add(r, launch__pid(l));              this tree is recorded
  *	caller__become(&caller, false);                no rights are needed from here on
  *	launch__exec(l);
  *	while (running)
  *		recorder__poll(r, pidfd);
  *	recorder__stop(r);
- *	recorder__finish(r, &stats);
+ *	recorder__finish(r);
  *	recorder__free(r);
  *
  * Further targets may be added at any time. All calls come from one thread. Functions print what
@@ -61,7 +61,7 @@ int recorder__meta(struct recorder *r, const char *key, const char *value);
 
 /*
  * One sweep over all sources, then sleep: not at all while records come fast, longer when it is
- * quiet (at most 100 ms), and not once @wake_fd (or -1) is readable. Returns the number of
+ * quiet (at most 50 ms), and not once @wake_fd (or -1) is readable. Returns the number of
  * records moved, or -errno when the trace takes no more (printed once).
  */
 int recorder__poll(struct recorder *r, int wake_fd);
@@ -73,7 +73,7 @@ struct recorder_stats {
 	uint64_t records;
 	uint64_t bytes; /* of the trace */
 	uint64_t lost;	/* in rings, in state, in marks, and by the file */
-	uint64_t live;	/* tasks of the targets that had not ended */
+	int64_t live;	/* tasks of the targets that had not ended; -1: not known */
 };
 void recorder__stats(const struct recorder *r, struct recorder_stats *out);
 

@@ -108,10 +108,13 @@ static int open_rows(struct trace_reader *r, struct ring *ring)
 	if (r->open_bytes + ring->rows.size < READER_MAX_BYTES)
 		err = decoder__decode(r->decoder, &w->head, w->payload,
 				      reader__wanted_types(r, &w->head), &ring->rows);
-	if (err == -EBADMSG)
+	if (err == -EBADMSG) {
 		reader__bad_chunk(r, &w->head);
-	else
+		r->held -= w->head.count;
+	} else {
 		r->damage.unknown_records += ring->rows.unknown;
+		r->held -= ring->rows.unknown;
+	}
 	free(w);
 	r->open_bytes += ring->rows.size;
 	ring->open = !err && ring->rows.count;

@@ -55,7 +55,8 @@ struct trace_reader {
 	bool any_seq;	     /* ... is not known */
 	bool at_end;
 	struct trace_filter filter;
-	uint64_t records;
+	uint64_t records; /* delivered */
+	uint64_t held;	  /* by the chunks that were read or passed over */
 	bool complete;
 	struct trace_damage damage;
 };

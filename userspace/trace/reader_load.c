@@ -36,6 +36,7 @@ static int queue_chunk(struct trace_reader *r, const struct chunk_head *head)
 		return 0;
 	}
 	ring->read_ns = head->last_ns;
+	r->held += head->count;
 	w = malloc(sizeof(*w) + head->stored + PAD);
 	if (!w)
 		return -ENOMEM;
@@ -108,6 +109,7 @@ static void skip_chunk(struct trace_reader *r, const struct chunk_head *head)
 
 	if (ring && ring->read_ns < head->last_ns)
 		ring->read_ns = head->last_ns;
+	r->held += head->count;
 	input__take(&r->in, sizeof(*head));
 	input__skip(&r->in, head->stored);
 	check_seq(r, head);

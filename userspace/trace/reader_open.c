@@ -192,8 +192,11 @@ void trace_reader__free(struct trace_reader *r)
 	free(r);
 }
 
-/* Where in the file the first record may lie that passes; 0 if there is no telling. */
-static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f)
+/*
+ * Where in the file the first record may lie that passes, 0 if there is no telling; and how many
+ * lie before.
+ */
+static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f, uint64_t *before)
 {
 	struct chunk_head end, head;
 	struct index_entry *index;
@@ -206,10 +209,12 @@ static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f
 	index = malloc(head.stored + 1);
 	if (index && read_at(r->in.fd, index, head.stored, end.first_ns + sizeof(head)) == 0 &&
 	    head.crc == crc32c(index, head.stored)) {
-		for (i = 0; i < head.count; i++)
+		for (i = 0; i < head.count; i++) {
 			if (index[i].types &
 			    (index[i].last_ns < f->from_ns ? f->before : f->types | f->before))
 				break;
+			*before += index[i].records;
+		}
 		offset = i < head.count ? index[i].offset : end.first_ns;
 	}
 	free(index);
@@ -218,16 +223,17 @@ static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f
 
 int trace_reader__filter(struct trace_reader *r, const struct trace_filter *filter)
 {
-	uint64_t offset;
+	uint64_t offset, before = 0;
 
 	r->filter = *filter;
 	if (!filter->to_ns)
 		r->filter.to_ns = UINT64_MAX;
 	if (!filter->types)
 		r->filter.types = ~0ULL;
-	offset = find_offset(r, &r->filter);
+	offset = find_offset(r, &r->filter, &before);
 	if (offset <= r->in.offset)
 		return 0;
+	r->held += before;
 	r->any_seq = true;
 	return input__seek(&r->in, offset);
 }
@@ -259,6 +265,7 @@ void trace_reader__info(const struct trace_reader *r, struct trace_info *out)
 		.begin_ns = r->head.begin_ns,
 		.realtime_ns = r->head.realtime_ns,
 		.records = r->records,
+		.held = r->held,
 		.complete = r->complete,
 		.seekable = r->in.seekable,
 	};

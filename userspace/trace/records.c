@@ -100,7 +100,7 @@ static const char *const hooks[] = {
 };
 static const char *const lost_whys[] = {
 	[REC_LOST_RING] = "ring",   [REC_LOST_STATE] = "state", [REC_LOST_MARK] = "mark",
-	[REC_LOST_WRITE] = "write", [REC_LOST_BAD] = "bad",
+	[REC_LOST_WRITE] = "write", [REC_LOST_BAD] = "bad",	[REC_LOST_NESTED] = "nested",
 };
 static const char *const hook_states[] = {
 	[REC_HOOK_OFF] = "off",

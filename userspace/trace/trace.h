@@ -149,6 +149,7 @@ struct trace_info {
 	uint64_t begin_ns; /* when the recording began, by both clocks */
 	uint64_t realtime_ns;
 	uint64_t records; /* delivered so far */
+	uint64_t held;	  /* in what was read or passed over so far, whether delivered or not */
 	bool complete;	  /* has an index: the recorder ended well */
 	bool seekable;	  /* a file, not a pipe */
 };

@@ -206,10 +206,10 @@ int writer__seal(struct trace_writer *w, struct ring *r)
 			.types = e.types,
 		};
 		err = writer__emit(w, &head, e.payload);
-		if (!err)
-			add_to_round(w, &head);
-		if (!err)
-			w->stats.records += e.count;
+		if (err)
+			break;
+		add_to_round(w, &head);
+		w->stats.records += e.count;
 		r->count -= e.count;
 	}
 	writer__count_lost(w, r->count, w->watermark, r->newest); /* none unless memory ran out */
