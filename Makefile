@@ -77,7 +77,7 @@ CFLAGS_WERROR := $(if $(filter 1,$(WERROR)),-Werror)
 
 # ---- sources: every file in a room belongs to the program ----
 
-MARK_SRCS := $(sort $(wildcard userspace/mark/*.c))
+MARK_SRCS := $(sort $(wildcard userspace/mark/*.c) userspace/lib/hostclock.c)
 CORE_SRCS := $(sort $(wildcard userspace/*/*.c workloads/*/*.c analysis/*.c analysis/*/*.c))
 HOOKS := $(patsubst bpf/hooks/%.bpf.c,%,$(sort $(wildcard bpf/hooks/*.bpf.c)))
 SKELETONS := $(HOOKS:%=$(O)/gen/bpf/hooks/%.skel.h)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/help.h"
@@ -46,10 +49,27 @@ static int flush(int status)
 	return status;
 }
 
+/*
+ * What is opened must not come to stand where standard input, output or error were closed: it
+ * would get what is meant for them. In their place stands what can neither be read nor written.
+ */
+static int fill_standard_files(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
 
+	if (fill_standard_files())
+		return EXIT_FAILED;
 	if (argc < 2) {
 		help__overview(stderr);
 		return EXIT_USAGE;

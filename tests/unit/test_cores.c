@@ -64,8 +64,10 @@ Test(cores, refuses_with_a_reason)
 	refused("0,,1", "numbers and ranges");
 	refused("0,", "numbers and ranges");
 	refused("0 1", "numbers and ranges");
-	refused("99999999999999999999", "numbers and ranges");
-	refused("8192", "numbers and ranges");
+	refused("99999999999999999999", "not usable");
+	refused("4294967296", "not usable");
+	refused("0-9999", "not usable");
+	refused("8192", "core 8192 is not usable");
 	refused("4", "core 4 is not usable by this process (usable: 0-3,8)");
 	refused("0-8", "core 4 is not usable");
 	refused("1,0-2", "core 1 is named twice");

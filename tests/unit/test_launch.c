@@ -4,6 +4,7 @@
 #include <criterion/redirect.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,4 +273,40 @@ Test(caller, refuses_what_is_no_id, .init = cr_redirect_stderr)
 		setenv("SUDO_UID", bad[i], 1);
 		cr_assert_eq(caller__get(&c, false), -EINVAL, "'%s' was taken", bad[i]);
 	}
+}
+
+/* Create a file in a directory of mode 0770 that belongs to root and @group. 0 or -errno */
+static int create_in_group(gid_t group, const struct caller *c)
+{
+	char dir[] = "/tmp/caller.XXXXXX", path[64];
+	int fd, err;
+
+	cr_assert(mkdtemp(dir));
+	cr_assert_eq(chown(dir, 0, group), 0);
+	cr_assert_eq(chmod(dir, 0770), 0);
+	snprintf(path, sizeof(path), "%s/file", dir);
+	cr_assert_eq(caller__files_as(c), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	err = fd < 0 ? -errno : 0;
+	cr_assert_eq(caller__files_as(NULL), 0);
+	if (fd >= 0)
+		close(fd);
+	unlink(path);
+	rmdir(dir);
+	return err;
+}
+
+Test(caller, files_are_used_with_his_groups_not_ours)
+{
+	gid_t his[] = {4243, 4244}, ours[] = {0, 4245}, now[8];
+	struct caller c = {.uid = 4242, .gid = 4243, .groups = his, .ngroups = 2, .sudo = true};
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root");
+	cr_assert_eq(setgroups(2, ours), 0);
+	cr_expect_eq(create_in_group(4244, &c), 0);
+	cr_expect_eq(create_in_group(0, &c), -EACCES, "root's group is not his");
+	cr_expect_eq(create_in_group(4245, &c), -EACCES, "our further group is not his");
+	cr_expect_eq(getgroups(8, now), 2, "we have our own again");
+	cr_expect_eq(now[1], 4245);
 }

@@ -213,6 +213,39 @@ Test(trace_damage, holes_and_rubbish)
 	free(known);
 }
 
+/* What was appended to a whole trace, another one even, is said; the trace itself lacks nothing. */
+Test(trace_damage, bytes_behind_the_end)
+{
+	struct sums in = {0}, out = {0};
+	struct trace_damage d;
+	struct trace_info info;
+	struct trace_reader *r;
+	size_t size, more;
+	uint8_t *data = random_trace(RECORDS, 5, &in, &size), *longer = malloc(2 * size);
+
+	cr_redirect_stderr();
+	memcpy(longer, data, size);
+	memcpy(longer + size, data, size);
+	for (more = 1; more <= size; more += size - 1) {
+		r = open_bytes(longer, size + more);
+		cr_assert_not_null(r);
+		out = (struct sums){0};
+		cr_assert_eq(read_all(r, &out), 0);
+		cr_expect(sums__equal(&in, &out));
+		sums__free(&out);
+		trace_reader__damage(r, &d);
+		trace_reader__info(r, &info);
+		cr_expect_eq(d.skipped_bytes, more);
+		cr_expect_eq(d.bad_chunks + d.bad_records, 0);
+		cr_expect(!d.truncated);
+		cr_expect(info.complete);
+		trace_reader__free(r);
+	}
+	free(data);
+	free(longer);
+	sums__free(&in);
+}
+
 static void set_head(uint8_t *data, uint16_t major, uint16_t minor, uint32_t head_bytes)
 {
 	struct trace_head head;

@@ -283,3 +283,23 @@ Test(datafile, no_room_is_said_once)
 	d = NULL;
 	cr_expect_eq(datafile__close(d), 0);
 }
+
+Test(voir, text_of_any_bytes_is_a_string)
+{
+	static const char *const pairs[][2] = {
+		{"plain", "plain"},
+		{"", ""},
+		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+		{"D\xff\x1b", "D\xef\xbf\xbd\x1b"},
+		{"\xc3", "\xef\xbf\xbd"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		json_t *string = voir__text(pairs[i][0]);
+
+		cr_assert(string);
+		cr_expect_str_eq(json_string_value(string), pairs[i][1]);
+		json_decref(string);
+	}
+}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,14 +22,27 @@ static int open_stdout(struct output *o)
 	return o->fd < 0 ? -errno : 0;
 }
 
+/* A pipe is opened when its reader comes: who does not want to wait may end us by a signal. */
+static int open_stream(struct output *o)
+{
+	sigset_t none, old;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &old);
+	o->stream = true;
+	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+	err = o->fd < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
 static int create(struct output *o, bool force)
 {
 	struct stat st;
 
 	if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-		o->stream = true;
-		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
-		return o->fd < 0 ? -errno : 0;
+		return open_stream(o);
 	}
 	/* replaced, not cut: who reads the old one keeps it */
 	if (force && unlink(o->path) < 0 && errno != ENOENT)
@@ -48,8 +62,9 @@ int output__open(struct output *o, const char *path, bool force, const struct ca
 			log_error("cannot write to standard output: %s", log__err(err));
 		return err;
 	}
-	caller__files_as(caller);
-	err = create(o, force);
+	err = caller ? caller__files_as(caller) : 0;
+	if (!err)
+		err = create(o, force);
 	caller__files_as(NULL);
 	if (err == -EEXIST)
 		log_error("'%s' exists (-f replaces it, -o names another)", path);

@@ -13,6 +13,7 @@
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/output.h"
 #include "userspace/cmd/record_source.h"
+#include "userspace/cmd/tree.h"
 #include "userspace/lib/caller.h"
 #include "userspace/lib/column.h"
 #include "userspace/lib/log.h"
@@ -112,6 +113,7 @@ struct record {
 	const char *name;   /* of the target */
 	unsigned int asked; /* how often we were asked to end */
 	bool ended;	    /* the target has */
+	bool adopts;	    /* what the target leaves behind becomes our child */
 	bool recording;
 	int status;	      /* of the target, as waitpid() gives it */
 	uint64_t deadline_ns; /* 0: none */
@@ -174,11 +176,12 @@ static void reap(struct record *r)
  */
 static void ask_to_end(struct record *r, const struct signalfd_siginfo *s)
 {
-	pid_t pid = launch__pid(r->launch);
+	pid_t pid;
 
 	r->asked++;
-	if (r->ended)
+	if (r->ended || !r->launch)
 		return;
+	pid = launch__pid(r->launch);
 	if (r->asked > 1) {
 		log_warning("ending at once: '%s' is killed", r->name);
 		kill(pid, SIGKILL);
@@ -199,6 +202,15 @@ static void take_signals(struct record *r)
 		else
 			ask_to_end(r, &s);
 	}
+}
+
+/* Nothing else is done while the reader of the trace takes nothing: look who calls. */
+static bool give_up(void *arg)
+{
+	struct record *r = arg;
+
+	take_signals(r);
+	return r->asked > 1;
 }
 
 /* ---- the recording ---- */
@@ -245,6 +257,17 @@ static int write_target(struct record *r)
 	return err ? err : recorder__meta(r->recorder, "target.uid", text);
 }
 
+/* Where no hook tells of tasks, what the target leaves behind is waited for as children are. */
+static void prepare_wait_tree(struct record *r)
+{
+	struct recorder_stats stats;
+
+	recorder__stats(r->recorder, &stats);
+	r->adopts = r->opts->wait_tree && stats.live < 0;
+	if (r->adopts)
+		tree__adopt();
+}
+
 /* Everything up to the moment when the target begins to run. */
 static int begin(struct record *r, char **argv)
 {
@@ -274,6 +297,7 @@ static int begin(struct record *r, char **argv)
 		log_error("cannot give up rights: %s", log__err(err));
 		return err;
 	}
+	prepare_wait_tree(r);
 	err = launch__exec(r->launch);
 	if (!err && r->opts->max_duration_ns)
 		r->deadline_ns = now_ns() + r->opts->max_duration_ns;
@@ -295,9 +319,12 @@ static bool reached_limit(struct record *r)
 static bool tree_lives(struct record *r)
 {
 	struct recorder_stats stats;
+	siginfo_t info;
 
 	recorder__stats(r->recorder, &stats);
-	return stats.live > 0;
+	if (!r->adopts)
+		return stats.live > 0;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /* Until the target has ended, or the recording must. 0 or -errno. */
@@ -435,11 +462,17 @@ static int run(const void *values, int argc, char **argv)
 		.caller = &r.caller,
 		.no_btf = !o->btf,
 		.level = o->level,
+		.give_up = give_up,
+		.arg = &r,
 		.no_sync = !o->sync,
 		.no_priority = !o->priority,
 	};
 	int status = EXIT_USAGE;
 
+	if (o->level < 1 || o->level > 19) {
+		log_error("record: --level must be 1 to 19");
+		goto out;
+	}
 	if (o->source) {
 		status = run_source(o, argc);
 		goto out;

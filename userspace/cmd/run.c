@@ -71,18 +71,30 @@ uint64_t run__now(void)
 	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
 }
 
+/* A directory that all may write to would not do: another could have put there what we read. */
+static const char *home_of(const struct caller *caller)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *pw;
+
+	if (caller && caller->sudo)
+		return caller->home ? caller->home : ".";
+	if (home && *home)
+		return home;
+	pw = getpwuid(geteuid());
+	return pw ? pw->pw_dir : ".";
+}
+
 char *run__data_dir(const struct caller *caller)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *cache = getenv("XDG_CACHE_HOME");
 	char *dir = NULL;
 	int n;
 
-	if (caller && caller->sudo && caller->home)
-		n = asprintf(&dir, "%s/.cache/xpugap", caller->home);
-	else if (cache && *cache)
+	if (cache && *cache && !(caller && caller->sudo))
 		n = asprintf(&dir, "%s/xpugap", cache);
 	else
-		n = asprintf(&dir, "%s/.cache/xpugap", home && *home ? home : "/tmp");
+		n = asprintf(&dir, "%s/.cache/xpugap", home_of(caller));
 	return n < 0 ? NULL : dir;
 }
 
@@ -156,10 +168,11 @@ static int resolve(struct run *r, const struct workload *const *w, int n)
 
 static int open_trace(struct run *r)
 {
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%.4000s/trace.xpt", r->dir);
-	return output__open(&r->trace, path, false, &r->caller);
+	if (asprintf(&r->trace_path, "%s/trace.xpt", r->dir) < 0) {
+		r->trace_path = NULL;
+		return -ENOMEM;
+	}
+	return output__open(&r->trace, r->trace_path, false, &r->caller);
 }
 
 static int start_recorder(struct run *r)
@@ -304,6 +317,7 @@ static void release(struct run *r)
 	free(r->exe);
 	free(r->data_dir);
 	free(r->dir);
+	free(r->trace_path);
 	json_decref(r->devices);
 	caller__free(&r->caller);
 	if (r->epoll_fd >= 0)

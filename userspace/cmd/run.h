@@ -52,6 +52,7 @@ struct run {
 	char *data_dir; /* of generated input */
 	char *dir;	/* results */
 	struct output trace;
+	char *trace_path;
 	struct recorder *recorder; /* NULL: not traced */
 	int epoll_fd;
 	int signal_fd;
@@ -64,7 +65,10 @@ struct run {
 
 uint64_t run__now(void); /* CLOCK_MONOTONIC, ns */
 
-/* Where generated input is kept unless told: ~/.cache/xpugap. To be freed; NULL: no memory. */
+/*
+ * Where generated input is kept unless told: ~/.cache/xpugap of the caller (NULL: ourselves), or
+ * below the current directory of one who has no home. To be freed; NULL: no memory.
+ */
 char *run__data_dir(const struct caller *caller);
 
 /* ---- run_row.c ---- */

@@ -76,7 +76,7 @@ static json_t *command_json(const struct child *c)
 	size_t i;
 
 	for (i = 0; i < c->nargs; i++)
-		json_array_append_new(array, json_string(c->args[i]));
+		json_array_append_new(array, voir__text(c->args[i]));
 	return array;
 }
 
@@ -261,7 +261,8 @@ static void write_end(struct child *c, json_t *return_code)
 
 static void write_error(struct child *c, const char *type, const char *message)
 {
-	datafile__event(c->data, "error", json_pack("{s:s, s:s}", "type", type, "message", message),
+	datafile__event(c->data, "error",
+			json_pack("{s:s, s:o}", "type", type, "message", voir__text(message)),
 			"data");
 }
 

@@ -22,6 +22,7 @@
 #include "userspace/lib/log.h"
 #include "userspace/lib/machine.h"
 #include "workloads/suite/options.h"
+#include "workloads/suite/voir.h"
 
 #define STR_(x) #x
 #define STR(x)	STR_(x)
@@ -143,8 +144,9 @@ int run_dir__create(struct run *r)
 {
 	int err;
 
-	caller__files_as(&r->caller);
-	err = r->o->output ? make_named_dir(r) : make_default_dir(r);
+	err = caller__files_as(&r->caller);
+	if (!err)
+		err = r->o->output ? make_named_dir(r) : make_default_dir(r);
 	caller__files_as(NULL);
 	if (err == -ENOTEMPTY)
 		log_error("'%s' exists and is not empty (--force replaces the results in it)",
@@ -205,7 +207,7 @@ static json_t *strings(const struct opt_list *list)
 	size_t i;
 
 	for (i = 0; i < list->n; i++)
-		json_array_append_new(array, json_string(list->items[i]));
+		json_array_append_new(array, voir__text(list->items[i]));
 	return array;
 }
 
@@ -239,15 +241,15 @@ int run_dir__write_config(const struct run *r)
 	int i;
 
 	for (i = 0; i < r->argc; i++)
-		json_array_append_new(words, json_string(r->argv[i]));
+		json_array_append_new(words, voir__text(r->argv[i]));
 	return write_json(r, "config.json",
-			  json_pack("{s:s, s:f, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:s, s:b, s:b}",
+			  json_pack("{s:s, s:f, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:o, s:b, s:b}",
 				    "version", XPUGAP_VERSION, "date", unix_time(), "asked", words,
 				    "workloads", rows_json(r), "devices", strings(&o->devices),
 				    "size", workload_sizes[o->size], "repeat",
 				    (json_int_t)o->repeat, "seed", (json_int_t)o->seed,
 				    "max_duration_ns", (json_int_t)o->max_ns, "data_dir",
-				    r->data_dir, "verify", o->verify, "trace",
+				    voir__text(r->data_dir), "verify", o->verify, "trace",
 				    r->recorder != NULL));
 }
 
@@ -259,9 +261,9 @@ int run_dir__write_machine(const struct run *r)
 	json_t *cpu, *kernel, *libraries;
 
 	machine__get(&m);
-	cpu = json_pack("{s:s, s:i, s:i, s:i, s:i, s:s}", "model", m.cpu, "online", (int)m.cpus,
-			"allowed", (int)m.allowed, "cores", (int)m.cores, "sockets", (int)m.sockets,
-			"governor", m.governor);
+	cpu = json_pack("{s:o, s:i, s:i, s:i, s:i, s:s}", "model", voir__text(m.cpu), "online",
+			(int)m.cpus, "allowed", (int)m.allowed, "cores", (int)m.cores, "sockets",
+			(int)m.sockets, "governor", m.governor);
 	kernel = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", m.kernel.sysname, "release",
 			   m.kernel.release, "version", m.kernel.version, "machine",
 			   m.kernel.machine, "clocksource", m.clocksource);
@@ -270,11 +272,12 @@ int run_dir__write_machine(const struct run *r)
 			  libbpf_version_string(), "libjpeg-turbo", STR(LIBJPEG_TURBO_VERSION),
 			  "jansson", JANSSON_VERSION, "zstd", ZSTD_versionString());
 	return write_json(r, "machine.json",
-			  json_pack("{s:s, s:f, s:s, s:o, s:I, s:i, s:o, s:s, s:o, s:O}", "xpugap",
-				    XPUGAP_VERSION, "date", unix_time(), "host", m.kernel.nodename,
-				    "cpu", cpu, "memory_bytes", (json_int_t)m.memory_bytes,
-				    "memory_nodes", (int)m.nodes, "kernel", kernel, "distribution",
-				    m.distro, "libraries", libraries, "devices", r->devices));
+			  json_pack("{s:s, s:f, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:O}", "xpugap",
+				    XPUGAP_VERSION, "date", unix_time(), "host",
+				    voir__text(m.kernel.nodename), "cpu", cpu, "memory_bytes",
+				    (json_int_t)m.memory_bytes, "memory_nodes", (int)m.nodes,
+				    "kernel", kernel, "distribution", voir__text(m.distro),
+				    "libraries", libraries, "devices", r->devices));
 }
 
 /* As Milabench describes a machine; processors are no accelerators. */
@@ -283,9 +286,9 @@ json_t *run_dir__meta(void)
 	struct machine m;
 
 	machine__get(&m);
-	return json_pack("{s:{s:i, s:s}, s:{s:s, s:s, s:s, s:s, s:s}, s:{s:s, s:{}}, s:f, s:{s:s}}",
-			 "cpu", "count", (int)m.cpus, "brand", m.cpu, "os", "sysname",
-			 m.kernel.sysname, "nodename", m.kernel.nodename, "release",
+	return json_pack("{s:{s:i, s:o}, s:{s:s, s:o, s:s, s:s, s:s}, s:{s:s, s:{}}, s:f, s:{s:s}}",
+			 "cpu", "count", (int)m.cpus, "brand", voir__text(m.cpu), "os", "sysname",
+			 m.kernel.sysname, "nodename", voir__text(m.kernel.nodename), "release",
 			 m.kernel.release, "version", m.kernel.version, "machine", m.kernel.machine,
 			 "accelerators", "arch", "cpu", "gpus", "date", unix_time(), "xpugap",
 			 "version", XPUGAP_VERSION);
@@ -297,7 +300,7 @@ static json_t *tag_json(const char *const *tag, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		json_array_append_new(array, json_string(tag[i]));
+		json_array_append_new(array, voir__text(tag[i]));
 	return array;
 }
 
@@ -310,11 +313,11 @@ json_t *run_dir__config(const struct run *r, const struct child_job *job, const 
 	const char *kind = strchrnul(job->device, ':');
 	json_int_t seed = (json_int_t)r->o->seed + (json_int_t)job->repeat;
 
-	config = json_pack("{s:{s:s#}, s:s, s:s, s:{s:i}, s:b, s:f, s:i, s:f}", "system", "arch",
+	config = json_pack("{s:{s:s#}, s:s, s:o, s:{s:i}, s:b, s:f, s:i, s:f}", "system", "arch",
 			   job->device, (int)(kind - job->device), "group", w->group, "run_name",
-			   name ? name + 1 : r->dir, "capabilities", "nodes", 1, "enabled", 1,
-			   "max_duration", (double)r->o->max_ns * 1e-9, "num_machines", 1, "weight",
-			   w->weight);
+			   voir__text(name ? name + 1 : r->dir), "capabilities", "nodes", 1,
+			   "enabled", 1, "max_duration", (double)r->o->max_ns * 1e-9,
+			   "num_machines", 1, "weight", w->weight);
 	if (!config)
 		return NULL;
 	json_object_set_new(config, "voir",
@@ -322,14 +325,14 @@ json_t *run_dir__config(const struct run *r, const struct child_job *job, const 
 				      (json_int_t)stop_of(r, w), "interval", "1s"));
 	json_object_set_new(config, "plan", json_pack("{s:s}", "method", "per_gpu"));
 	json_object_set_new(config, "argv", argv);
-	json_object_set_new(config, "name", json_string(tag[0]));
+	json_object_set_new(config, "name", voir__text(tag[0]));
 	json_object_set_new(config, "tag", tag_json(tag, ntag));
 	json_object_set_new(config, "device", json_integer(job->index));
 	json_object_set_new(config, "devices", json_pack("[i]", job->index));
 	json_object_set_new(config, "env", json_object());
 	json_object_set_new(config, "xpugap",
-			    json_pack("{s:s, s:s, s:I, s:I}", "device", job->device, "size",
-				      workload_sizes[r->o->size], "seed", seed, "repeat",
+			    json_pack("{s:o, s:s, s:I, s:I}", "device", voir__text(job->device),
+				      "size", workload_sizes[r->o->size], "seed", seed, "repeat",
 				      (json_int_t)job->repeat));
 	return config;
 }

@@ -142,14 +142,56 @@ int caller__become(const struct caller *c, bool keep_caps)
 	return keep_caps ? 0 : drop_caps();
 }
 
-void caller__files_as(const struct caller *c)
+/* The groups that are ours while files are used as the caller. */
+static gid_t *kept_groups;
+static int n_kept;
+
+static int keep_groups(void)
 {
-	/* the gid first: without root's uid it could not be changed */
-	if (c) {
-		setfsgid(c->gid);
-		setfsuid(c->uid);
-	} else {
-		setfsuid(geteuid());
-		setfsgid(getegid());
+	int n = getgroups(0, NULL);
+
+	if (n < 0)
+		return -errno;
+	kept_groups = calloc(n ? n : 1, sizeof(*kept_groups));
+	if (!kept_groups)
+		return -ENOMEM;
+	n_kept = getgroups(n, kept_groups);
+	return n_kept < 0 ? -errno : 0;
+}
+
+static void files_as_ourselves(void)
+{
+	if (!kept_groups)
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	/* we had them and may set groups, as was seen before */
+	if (setgroups(n_kept, kept_groups) < 0)
+		abort();
+	free(kept_groups);
+	kept_groups = NULL;
+}
+
+int caller__files_as(const struct caller *c)
+{
+	int err;
+
+	if (!c) {
+		files_as_ourselves();
+		return 0;
 	}
+	if (!c->sudo)
+		return 0;
+	err = keep_groups();
+	if (!err && setgroups(c->ngroups, c->groups) < 0)
+		err = -errno;
+	if (err) {
+		free(kept_groups);
+		kept_groups = NULL;
+		return err;
+	}
+	/* the gid first: without root's uid it could not be changed */
+	setfsgid(c->gid);
+	setfsuid(c->uid);
+	return 0;
 }

@@ -33,7 +33,10 @@ void caller__free(struct caller *c);
  */
 int caller__become(const struct caller *c, bool keep_caps);
 
-/* Create files as the caller (fsuid, fsgid) until the next call with NULL. */
-void caller__files_as(const struct caller *c);
+/*
+ * Use files as the caller (fsuid, fsgid, groups) until the next call with NULL. 0 or -errno, with
+ * nothing changed and nothing printed. While other threads run, they do so, too.
+ */
+int caller__files_as(const struct caller *c);
 
 #endif

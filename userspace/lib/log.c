@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "userspace/lib/text.h"
@@ -27,12 +28,18 @@ enum log_level log__level(void)
 	return max_level;
 }
 
-int log__colour(int fd)
+static bool understands_codes(int fd)
 {
 	const char *term = getenv("TERM");
+
+	return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+int log__colour(int fd)
+{
 	const char *no = getenv("NO_COLOR");
 
-	return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+	return understands_codes(fd) && !(no && *no);
 }
 
 void log__print(enum log_level level, const char *fmt, ...)
@@ -63,14 +70,43 @@ void log__print(enum log_level level, const char *fmt, ...)
 	free(text);
 }
 
+/* A line that is longer than the terminal is wide could not be taken back. */
+static size_t columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
+/* What fits of @text in @cells, without control characters. */
+static void fit(char *buf, size_t size, const char *text, size_t cells)
+{
+	FILE *out = fmemopen(buf, size, "w");
+	char *end;
+
+	*buf = '\0';
+	if (!out)
+		return;
+	text__print(out, text);
+	fclose(out);
+	buf[size - 1] = '\0';
+	while (text__width(buf) > cells) {
+		/* back to the beginning of the last character */
+		for (end = buf + strlen(buf) - 1; end > buf && (*end & 0xc0) == 0x80; end--)
+			;
+		*end = '\0';
+	}
+}
+
 static void draw(const char *key, const char *text)
 {
-	if (isatty(STDERR_FILENO)) {
-		snprintf(progress_line, sizeof(progress_line), "%.200s", text);
+	if (understands_codes(STDERR_FILENO)) {
+		fit(progress_line, sizeof(progress_line), text, columns() - 1);
 		fprintf(stderr, "\r\033[K%s", progress_line);
 	} else if (strncmp(key, progress_key, sizeof(progress_key) - 1) != 0) {
 		snprintf(progress_key, sizeof(progress_key), "%s", key);
-		fprintf(stderr, "%s\n", text);
+		text__print(stderr, text);
+		fputc('\n', stderr);
 	}
 }
 

@@ -3,6 +3,7 @@
  * All that happens rarely: a process meets its recorder, a thread gets a ring and gives it back,
  * a process forks, a ring is full.
  */
+#include "userspace/lib/hostclock.h"
 #include "userspace/mark/region.h"
 
 #include <errno.h>
@@ -231,7 +232,7 @@ static int attach(struct process *p)
 		try_later(p, now);
 		return err;
 	}
-	mark_time_offset = mark__timens_offset();
+	mark_time_offset = hostclock__offset();
 	p->corr = first_correlation();
 	mark_seen = p->seen;
 	mark__set_state(MARK_ON);

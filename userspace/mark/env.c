@@ -58,42 +58,6 @@ int mark_where__parse(struct mark_where *w, const char *where)
 	return 0;
 }
 
-static ssize_t read_file(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n >= 0)
-		buf[n] = '\0';
-	return n;
-}
-
-/*
- * timens_offsets is about the namespace that children will be in. Where that is not our own, we
- * are the process that made it and still live in the outer one, taken to be the initial.
- */
-int64_t mark__timens_offset(void)
-{
-	char own[64] = "", children[64] = "", text[256];
-	long long sec, nsec;
-	const char *line;
-
-	if (readlink("/proc/self/ns/time", own, sizeof(own) - 1) < 0 ||
-	    readlink("/proc/self/ns/time_for_children", children, sizeof(children) - 1) < 0 ||
-	    strcmp(own, children) != 0)
-		return 0;
-	if (read_file("/proc/self/timens_offsets", text, sizeof(text)) <= 0)
-		return 0;
-	line = strstr(text, "monotonic");
-	if (!line || sscanf(line, "monotonic %lld %lld", &sec, &nsec) != 2)
-		return 0;
-	return sec * 1000000000LL + nsec;
-}
-
 /* The kernel gives every image 16 random bytes; half of their hash says nothing about them. */
 uint32_t mark__image(void)
 {

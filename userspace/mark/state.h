@@ -92,8 +92,6 @@ struct mark_where {
 };
 /* 0 or -EINVAL; @where may be NULL */
 int mark_where__parse(struct mark_where *w, const char *where);
-/* What CLOCK_MONOTONIC of this time namespace is ahead of the initial one's. */
-int64_t mark__timens_offset(void);
 /* Tells an image of a program from the next that the same process executes. */
 uint32_t mark__image(void);
 

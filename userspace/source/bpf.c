@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/source/bpf.h"
 #include "userspace/source/hooks.h"
@@ -36,14 +37,6 @@ struct source {
 	unsigned int fill;
 	struct source_stats stats;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 static int put(struct source *s, void *rec, uint16_t type, uint16_t size, uint64_t time_ns)
 {
@@ -91,7 +84,7 @@ static int write_hook(struct source *s, enum rec_hook_id hook, const struct hook
 	buf.rec.reason_len = reason;
 	memcpy(buf.text, r->way, way);
 	memcpy(buf.text + way, r->reason, reason);
-	return put(s, &buf, REC_HOOK, size, now_ns());
+	return put(s, &buf, REC_HOOK, size, hostclock__now());
 }
 
 static int write_hooks(struct source *s)
@@ -115,7 +108,7 @@ static int write_lost(struct source *s, enum rec_hook_id hook, unsigned int cpu,
 		.hook = hook, .cpu = cpu, .why = why, .count = count, .since_ns = since};
 
 	s->stats.lost += count;
-	return put(s, &rec, REC_LOST, sizeof(rec), now_ns());
+	return put(s, &rec, REC_LOST, sizeof(rec), hostclock__now());
 }
 
 static struct told *told_of(const struct source *s, unsigned int cpu, enum rec_hook_id hook)
@@ -143,7 +136,7 @@ static int check_loss(struct source *s, unsigned int cpu, enum rec_hook_id hook)
 
 static int check_losses(struct source *s)
 {
-	uint64_t now = now_ns();
+	uint64_t now = hostclock__now();
 	unsigned int cpu;
 	int hook, err = 0;
 
@@ -186,7 +179,7 @@ static int check_nested(struct source *s, enum rec_hook_id hook)
 
 static int write_counts(struct source *s)
 {
-	uint64_t now = now_ns();
+	uint64_t now = hostclock__now();
 	unsigned int cpu;
 	int hook, err = 0;
 
@@ -239,7 +232,7 @@ nomem:
 
 static int bpf_start(struct source *s)
 {
-	s->checked_ns = s->counted_ns = now_ns();
+	s->checked_ns = s->counted_ns = hostclock__now();
 	hooks__attach(s->hooks);
 	return write_hooks(s);
 }
@@ -260,7 +253,7 @@ static int tell_process(struct source *s, pid_t pid)
 	}
 	if (f)
 		fclose(f);
-	rec.start_ns = now_ns();
+	rec.start_ns = hostclock__now();
 	rec.hdr = (struct rec){.type = REC_TASK,
 			       .size = sizeof(rec),
 			       .tid = pid,
@@ -350,7 +343,7 @@ static int tell_open(void *arg, uint32_t tid, const struct call *call)
 		.hdr = {.type = REC_IOCTL_BLOCKED,
 			.size = sizeof(rec),
 			.tid = tid,
-			.time_ns = now_ns()},
+			.time_ns = hostclock__now()},
 		.start_ns = call->start_ns,
 		.cmd = call->cmd,
 		.fd = call->fd,

@@ -4,13 +4,15 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "userspace/lib/hostclock.h"
+
 #define TRIES 5
 
-static uint64_t read_clock(clockid_t id)
+static uint64_t read_real(void)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
@@ -21,9 +23,9 @@ void clock__read_real(struct rec_clock *rec)
 
 	*rec = (struct rec_clock){.hdr = {.type = REC_CLOCK, .size = sizeof(*rec)}};
 	for (i = 0; i < TRIES; i++) {
-		before = read_clock(CLOCK_MONOTONIC);
-		real = read_clock(CLOCK_REALTIME);
-		after = read_clock(CLOCK_MONOTONIC);
+		before = hostclock__now();
+		real = read_real();
+		after = hostclock__now();
 		if (after - before >= best)
 			continue;
 		best = after - before;
@@ -31,5 +33,5 @@ void clock__read_real(struct rec_clock *rec)
 		rec->ticks = real;
 		rec->uncertainty_ns = (best + 1) / 2;
 	}
-	rec->hdr.time_ns = read_clock(CLOCK_MONOTONIC);
+	rec->hdr.time_ns = hostclock__now();
 }

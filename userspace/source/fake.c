@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/lib/opt.h"
 #include "userspace/source/source.h"
@@ -52,14 +53,6 @@ struct source {
 	struct source_stats stats;
 	uint64_t buf[REC_MAX_SIZE / 8];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* xorshift64*: good enough, and the same everywhere. */
 static uint64_t draw(struct source *s)
@@ -406,7 +399,7 @@ static int fake_start(struct source *s)
 			return ring;
 		s->user_ring[i] = (uint16_t)ring;
 	}
-	s->shift_ns = now_ns() - s->time_ns;
+	s->shift_ns = hostclock__now() - s->time_ns;
 	err = trace_writer__meta(s->writer, s->time_ns, "fake.recipe", s->text);
 	if (!err)
 		err = define_tasks(s);
@@ -415,7 +408,7 @@ static int fake_start(struct source *s)
 
 static int fake_poll(struct source *s)
 {
-	uint64_t due = s->pace ? now_ns() - s->shift_ns : UINT64_MAX;
+	uint64_t due = s->pace ? hostclock__now() - s->shift_ns : UINT64_MAX;
 	int n, err;
 
 	if (s->made == s->recipe.records)

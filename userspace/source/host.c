@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "userspace/lib/hostclock.h"
+
 struct facts {
 	struct trace_writer *w;
 	uint64_t now;
@@ -68,12 +70,10 @@ static void put_field(struct facts *f, const char *key, const char *path, const 
 int host__write(struct trace_writer *w)
 {
 	struct facts f = {.w = w};
-	struct timespec t;
 	struct utsname u;
 	long pages;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	f.now = t.tv_sec * 1000000000ULL + t.tv_nsec;
+	f.now = hostclock__now();
 	put(&f, "recorder.version", XPUGAP_VERSION);
 	put_number(&f, "recorder.pid", getpid());
 	if (uname(&u) == 0) {

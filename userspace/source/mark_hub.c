@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/mark/abi.h"
 #include "userspace/source/mark_drain.h"
@@ -46,10 +47,7 @@ struct visitor {
 
 uint64_t mark_hub__now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+	return hostclock__now();
 }
 
 static int listen_at(struct mark_hub *h)

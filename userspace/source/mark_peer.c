@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "userspace/lib/hostclock.h"
+
 /* The value of @key in a status file: the first number, or the last one of the line. */
 static int read_status(const char *path, const char *key, bool last, pid_t *value, int *count)
 {
@@ -106,15 +108,13 @@ pid_t mark_peer__tid(pid_t pid, bool nested, pid_t ns_tid)
 	return tgid == pid ? ns_tid : 0;
 }
 
-/* CLOCK_BOOTTIME, which /proc counts in, goes on while the machine sleeps. */
+/* CLOCK_BOOTTIME, which /proc counts in as we see it, goes on while the machine sleeps. */
 static uint64_t asleep_ns(void)
 {
-	struct timespec boot, mono;
+	struct timespec boot;
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (uint64_t)(boot.tv_sec - mono.tv_sec) * 1000000000U + (uint64_t)boot.tv_nsec -
-	       (uint64_t)mono.tv_nsec;
+	return (uint64_t)boot.tv_sec * 1000000000U + (uint64_t)boot.tv_nsec - hostclock__now();
 }
 
 void mark_peer__describe(pid_t pid, pid_t tid, struct rec_task *task)

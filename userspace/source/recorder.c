@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/source/bpf.h"
 #include "userspace/source/clock.h"
@@ -42,23 +43,16 @@ struct recorder {
 	int err; /* of the trace: said once */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
 /* Print once that the trace takes no more. */
 static int writer_failed(struct recorder *r, int err)
 {
 	if (!r->err) {
 		r->err = err;
 		log_error("cannot write the trace: %s%s", log__err(err),
-			  err == -ENOSPC  ? " (what was written before can be read)"
-			  : err == -EPIPE ? " (its reader is gone)"
-					  : "");
+			  err == -ENOSPC      ? " (what was written before can be read)"
+			  : err == -EPIPE     ? " (its reader is gone)"
+			  : err == -ECANCELED ? " (its reader takes nothing)"
+					      : "");
 	}
 	return err;
 }
@@ -105,7 +99,12 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 
 struct recorder *recorder__new(const struct recorder_opts *o)
 {
-	struct trace_writer_opts wopts = {.level = o->level, .sync = !o->no_sync};
+	struct trace_writer_opts wopts = {
+		.level = o->level,
+		.sync = !o->no_sync,
+		.give_up = o->give_up,
+		.arg = o->arg,
+	};
 	struct recorder *r = calloc(1, sizeof(*r));
 	uint64_t ring;
 	int err = -ENOMEM;
@@ -222,7 +221,7 @@ int recorder__start(struct recorder *r)
 
 	if (!r->no_priority)
 		run_before_others();
-	err = read_clocks(r, now_ns());
+	err = read_clocks(r, hostclock__now());
 	if (!err)
 		err = host__write(r->writer);
 	for (i = 0; !err && i < r->nsources; i++)
@@ -255,14 +254,14 @@ int recorder__append(struct recorder *r, struct rec *rec)
 	int err;
 
 	if (!rec->time_ns)
-		rec->time_ns = now_ns();
+		rec->time_ns = hostclock__now();
 	err = trace_writer__append(r->writer, TRACE_RING_META, rec);
 	return err ? writer_failed(r, err) : 0;
 }
 
 int recorder__meta(struct recorder *r, const char *key, const char *value)
 {
-	int err = trace_writer__meta(r->writer, now_ns(), key, value);
+	int err = trace_writer__meta(r->writer, hostclock__now(), key, value);
 
 	return err ? writer_failed(r, err) : 0;
 }
@@ -303,7 +302,7 @@ static int sweep_source(struct recorder *r, unsigned int i, struct sweep *w, uin
 
 static int sweep(struct recorder *r, struct sweep *w, bool force)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = hostclock__now();
 	unsigned int i;
 	int err = 0;
 

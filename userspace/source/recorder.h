@@ -42,6 +42,10 @@ struct recorder_opts {
 	int level;		     /* of compression; 0: the default */
 	bool no_sync;		     /* do not make the trace durable while it grows */
 	bool no_priority;	     /* do not run before others (see Documentation: losses) */
+	/* Asked with @arg while a pipe takes nothing: end it? NULL: wait (see trace_writer_opts).
+	 */
+	bool (*give_up)(void *arg);
+	void *arg;
 };
 
 struct recorder *recorder__new(const struct recorder_opts *opts);

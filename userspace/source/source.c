@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 
 #define IDLE_NS 1000000
@@ -19,14 +20,6 @@ const struct source_ops *source__find(const char *name)
 	return NULL;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static int copy_records(const struct source_ops *ops, struct source *s, struct trace_writer *w,
 			const volatile sig_atomic_t *stop)
 {
@@ -35,7 +28,7 @@ static int copy_records(const struct source_ops *ops, struct source *s, struct t
 	int n, err;
 
 	while (!*stop) {
-		begin = now_ns();
+		begin = hostclock__now();
 		n = ops->poll(s);
 		if (n == -ENODATA)
 			return 0;

@@ -115,9 +115,24 @@ static void skip_chunk(struct trace_reader *r, const struct chunk_head *head)
 	check_seq(r, head);
 }
 
+/*
+ * Bytes behind an END that is whole and whose payload of @stored bytes begins the input: something
+ * was appended, the trace itself lacks nothing. Of a pipe only what has come already.
+ */
+static uint64_t behind_end(struct trace_reader *r, size_t stored)
+{
+	if (!r->complete)
+		return 0;
+	r->damage.truncated = false;
+	if (r->in.seekable)
+		return r->in.size > r->in.offset + stored ? r->in.size - r->in.offset - stored : 0;
+	return input__available(&r->in) - stored;
+}
+
 /* Deal with a chunk whose head was taken and whose payload is available. */
 static int take_chunk(struct trace_reader *r, const struct chunk_head *head)
 {
+	uint64_t stray = 0;
 	int err = 0;
 
 	if (head->crc != crc32c(input__at(&r->in), head->stored)) {
@@ -129,8 +144,10 @@ static int take_chunk(struct trace_reader *r, const struct chunk_head *head)
 	} else if (head->kind == CHUNK_END) {
 		r->complete = head->last_ns == r->in.offset + head->stored;
 		reach_end(r);
+		stray = behind_end(r, head->stored);
 	}
 	input__take(&r->in, head->stored);
+	r->damage.skipped_bytes += stray;
 	return err;
 }
 

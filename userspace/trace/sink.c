@@ -2,6 +2,7 @@
 #include "userspace/trace/sink.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,10 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#define STALL_MS 100
+
 struct sink {
 	int fd;
 	off_t start; /* of our bytes in the file; -1: not a regular file */
 	bool sync;
+	bool piped;
+	bool (*give_up)(void *arg);
+	void *arg;
 	bool has_thread;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -86,12 +92,19 @@ struct sink *sink__new(int fd, bool sync)
 	if (S_ISREG(st.st_mode))
 		s->start = lseek(fd, 0, SEEK_CUR);
 	s->sync = sync && S_ISREG(st.st_mode);
+	s->piped = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
 out:
 	if (!err)
 		return s;
 	sink__free(s);
 	errno = -err;
 	return NULL;
+}
+
+void sink__on_stall(struct sink *s, bool (*give_up)(void *arg), void *arg)
+{
+	s->give_up = give_up;
+	s->arg = arg;
 }
 
 static void end_thread(struct sink *s)
@@ -116,13 +129,30 @@ void sink__free(struct sink *s)
 	free(s);
 }
 
-static int write_all(int fd, const uint8_t *p, size_t size, size_t *done)
+/* Wait until @s, a pipe, takes something. */
+static int wait_for_room(struct sink *s)
 {
-	struct pollfd pfd = {.fd = fd, .events = POLLOUT};
+	struct pollfd pfd = {.fd = s->fd, .events = POLLOUT};
+
+	while (poll(&pfd, 1, STALL_MS) <= 0)
+		if (s->give_up(s->arg))
+			return -ECANCELED;
+	return 0;
+}
+
+static int write_all(struct sink *s, const uint8_t *p, size_t size, size_t *done)
+{
+	struct pollfd pfd = {.fd = s->fd, .events = POLLOUT};
+	bool wait = s->piped && s->give_up;
+	size_t part;
 	ssize_t n;
 
 	for (*done = 0; *done < size;) {
-		n = write(fd, p + *done, size - *done);
+		if (wait && wait_for_room(s))
+			return -ECANCELED;
+		/* so much room there is where poll() says that there is some */
+		part = wait && size - *done > PIPE_BUF ? PIPE_BUF : size - *done;
+		n = write(s->fd, p + *done, part);
 		if (n > 0)
 			*done += (size_t)n;
 		else if (n == 0)
@@ -147,7 +177,7 @@ int sink__write(struct sink *s, const void *data, size_t size, size_t *done)
 	sigaddset(&set, SIGXFSZ);
 	sigpending(&pending);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
-	err = write_all(s->fd, data, size, done);
+	err = write_all(s, data, size, done);
 	if (err == -EPIPE && !sigismember(&pending, SIGPIPE)) {
 		sigdelset(&set, SIGXFSZ);
 		sigtimedwait(&set, NULL, &now);

@@ -14,6 +14,12 @@ struct sink *sink__new(int fd, bool sync);
 void sink__free(struct sink *s);
 
 /*
+ * While @fd is a pipe or socket that takes nothing, ask @give_up ten times a second whether to end
+ * the waiting: sink__write() then returns -ECANCELED.
+ */
+void sink__on_stall(struct sink *s, bool (*give_up)(void *arg), void *arg);
+
+/*
  * Write all of @data; waits where @fd is non-blocking. 0 or -errno, with *@done bytes written.
  * Never raises SIGPIPE or SIGXFSZ.
  */

@@ -24,6 +24,12 @@ struct trace_writer_opts {
 	uint64_t round_ns; /* longest time between watermarks; 0: 250 ms */
 	uint64_t begin_ns; /* when the recording began; 0: at its first record */
 	bool sync;	   /* make each round durable (fdatasync) without stopping the caller */
+	/*
+	 * Asked with @arg ten times a second while @fd is a pipe whose reader takes nothing; true:
+	 * write no more, which is then an error (-ECANCELED). NULL: wait for it.
+	 */
+	bool (*give_up)(void *arg);
+	void *arg;
 };
 
 #define TRACE_RING_USER 0x4000 /* rings below are of the kernel and bear their cpu's number */

@@ -161,6 +161,8 @@ struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *o
 		goto out;
 	w->sink = sink__new(fd, opts->sync);
 	err = w->sink ? 0 : -errno;
+	if (w->sink && opts->give_up)
+		sink__on_stall(w->sink, opts->give_up, opts->arg);
 out:
 	if (!err)
 		return w;

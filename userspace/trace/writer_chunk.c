@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/lib/crc32c.h"
+#include "userspace/lib/hostclock.h"
 #include "userspace/trace/grow.h"
 
 #define WRITE_BYTES (256u << 10) /* sealed chunks are written when they reach this */
@@ -119,14 +120,13 @@ int writer__begin(struct trace_writer *w, uint64_t time_ns)
 		.head_bytes = sizeof(head),
 		.begin_ns = w->begin_ns ? w->begin_ns : time_ns,
 	};
-	struct timespec mono, real;
+	struct timespec real;
 	size_t done;
 	int err;
 
-	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &real);
 	memcpy(head.magic, TRACE_MAGIC, sizeof(head.magic));
-	head.realtime_ns = timespec_ns(&real) - timespec_ns(&mono) + head.begin_ns;
+	head.realtime_ns = timespec_ns(&real) - hostclock__now() + head.begin_ns;
 	head.crc = crc32c(&head, offsetof(struct trace_head, crc));
 	err = sink__write(w->sink, &head, sizeof(head), &done);
 	if (err)

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "userspace/lib/hostclock.h"
+
 /* Two neighbours become one when the index is full. */
 static void halve_index(struct trace_writer *w)
 {
@@ -159,13 +161,11 @@ static int write_index(struct trace_writer *w)
 static int finish_well(struct trace_writer *w)
 {
 	uint64_t until = w->newest;
-	struct timespec now;
 	uint32_t i;
 	int err = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!w->written)
-		err = writer__begin(w, timespec_ns(&now));
+		err = writer__begin(w, hostclock__now());
 	if (err)
 		return err;
 	for (i = 0; i < w->n_touched; i++)

@@ -63,7 +63,7 @@ char *cores__format(const struct cores *c, char *buf, size_t size)
 	return buf;
 }
 
-/* A number at *@s, which is moved behind it; -1 if there is none below CORES_MAX. */
+/* A number at *@s, which is moved behind it, -1 if there is none. */
 static long number(const char **s)
 {
 	char *end;
@@ -74,7 +74,7 @@ static long number(const char **s)
 	errno = 0;
 	v = strtol(*s, &end, 10);
 	*s = end;
-	return errno || v >= CORES_MAX ? -1 : v;
+	return errno ? LONG_MAX : v;
 }
 
 int cores__parse(const char *spec, const struct cores *usable, struct cores *out, char *reason,
@@ -101,7 +101,7 @@ int cores__parse(const char *spec, const struct cores *usable, struct cores *out
 			return -EINVAL;
 		}
 		for (; first <= last; first++) {
-			if (!has(usable, first)) {
+			if (first >= CORES_MAX || !has(usable, first)) {
 				snprintf(reason, size,
 					 "core %ld is not usable by this process (usable: %s)",
 					 first, cores__format(usable, all, sizeof(all)));

@@ -82,9 +82,10 @@ static int report_device(struct harness *h)
 	h->computes = info.computes;
 	if (!h->o->status)
 		return 0;
-	data = json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "spec", h->o->device, "name", info.name,
-			 "runtime", info.runtime, "units", (json_int_t)info.units, "memory_bytes",
-			 (json_int_t)info.memory_bytes, "bf16", info.bf16);
+	data = json_pack("{s:o, s:o, s:s, s:I, s:I, s:b}", "spec", voir__text(h->o->device), "name",
+			 voir__text(info.name), "runtime", info.runtime, "units",
+			 (json_int_t)info.units, "memory_bytes", (json_int_t)info.memory_bytes,
+			 "bf16", info.bf16);
 	return voir__event(h->o->data_fd, "device", data);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/lib/log.h"
+#include "workloads/suite/voir.h"
 
 size_t workload__all_options(const struct opt **rows, size_t max)
 {
@@ -184,7 +185,7 @@ static json_t *list_json(const struct opt_list *list)
 	size_t i;
 
 	for (i = 0; i < list->n; i++)
-		json_array_append_new(array, json_string(list->items[i]));
+		json_array_append_new(array, voir__text(list->items[i]));
 	return array;
 }
 
@@ -197,7 +198,7 @@ static json_t *value_json(const struct opt *o, const void *p)
 		return json_boolean(*(const bool *)p);
 	case OPT_STR:
 		text = *(const char *const *)p;
-		return text ? json_string(text) : json_null();
+		return text ? voir__text(text) : json_null();
 	case OPT_U64:
 	case OPT_SIZE:
 	case OPT_TIME:

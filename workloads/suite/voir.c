@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/lib/text.h"
+
 /* ---- speak ---- */
 
 static int write_line(int fd, const char *text, size_t n)
@@ -40,6 +42,21 @@ static int emit(int fd, json_t *root)
 	free(text);
 	json_decref(root);
 	return err;
+}
+
+json_t *voir__text(const char *s)
+{
+	size_t n = strlen(s), at = 0, len;
+	char *text = malloc(3 * n + 1);
+	json_t *string;
+
+	if (!text)
+		return NULL;
+	for (; n; s += len, n -= len)
+		at += utf8__encode(text + at, utf8__decode(s, n, &len));
+	string = json_stringn(text, at);
+	free(text);
+	return string;
 }
 
 int voir__rate(int fd, const struct voir_rate *r)
@@ -84,12 +101,13 @@ int voir__stop(int fd)
 
 int voir__error(int fd, const char *type, const char *message)
 {
-	return voir__event(fd, "error", json_pack("{s:s, s:s}", "type", type, "message", message));
+	return voir__event(fd, "error",
+			   json_pack("{s:s, s:o}", "type", type, "message", voir__text(message)));
 }
 
 int voir__status(int fd, const char *text)
 {
-	return voir__event(fd, "status", json_pack("{s:s}", "text", text));
+	return voir__event(fd, "status", json_pack("{s:o}", "text", voir__text(text)));
 }
 
 /* ---- listen ---- */

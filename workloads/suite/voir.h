@@ -26,6 +26,9 @@ struct voir_rate {
 	double time_s;	  /* since 1970, at the end of the step */
 	double elapsed_s; /* that the step took */
 };
+/* Any bytes as a JSON string: what is no UTF-8 in them becomes U+FFFD. NULL: no memory. */
+json_t *voir__text(const char *s);
+
 int voir__rate(int fd, const struct voir_rate *r);
 int voir__loss(int fd, double loss);
 int voir__progress(int fd, uint64_t done, uint64_t wanted);

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Odd surroundings of a recording: closed standard files, a pipe without a reader or with one that
+# takes nothing, a time namespace, no rights, bytes that are no text.
+# timeout: 180
+set -u
+
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+cd "$TMPDIR" || exit 1
+sleeper=
+trap '[ -n "$sleeper" ] && kill $sleeper; rm -rf t* out err pipe plain D* small' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	echo "--- said:"
+	cat err
+	exit 1
+}
+
+# Process $1 ends within ten seconds.
+ends() {
+	local i
+
+	for ((i = 0; i < 100; i++)); do
+		kill -0 "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	kill -9 "$1"
+	return 1
+}
+
+# ---- closed standard files are not taken by what is opened ----
+
+"$XPUGAP" record -o t1 -- sh -c 'exit 3' <&- >&- 2>&-
+[ $? = 1 ] || fail "with all standard files closed it exits with $?"
+"$XPUGAP" info t1 >out 2>err || fail "the trace of a recorder without standard files is damaged"
+grep -q 'exited with status 3' out || fail "its target did not run"
+"$XPUGAP" record -o - -- true >&- 2>err && fail "a trace went to a closed standard output"
+grep -q 'bad file descriptor' err || fail "not said that standard output is closed"
+"$XPUGAP" dump t1 >&- 2>err && fail "records went to a closed standard output"
+
+# ---- pipes ----
+
+mkfifo pipe
+"$XPUGAP" record -o pipe -- true 2>err &
+sleep 0.5
+kill -TERM $!
+ends $! || fail "it cannot be ended while it waits for the pipe's reader"
+
+# this holds the pipe open, as small as can be, and reads nothing
+python3 -c 'import fcntl, time
+pipe = open("pipe", "rb", buffering=0)
+fcntl.fcntl(pipe, 1031, 4096)  # F_SETPIPE_SZ
+time.sleep(100)' &
+sleeper=$!
+"$XPUGAP" record -o pipe -- sh -c 'while :; do /bin/true; done' 2>err &
+recorder=$!
+# a full pipe stays as it is
+was=0
+for ((i = 0; i < 60; i++)); do
+	sleep 0.5
+	has=$(python3 -c 'import fcntl, os, struct, termios
+fd = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+print(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"0000"))[0])')
+	[ "$has" -gt 0 ] && [ "$has" = "$was" ] && break
+	was=$has
+done
+kill -TERM $recorder
+sleep 0.3
+kill -TERM $recorder
+ends $recorder || fail "it cannot be ended while the pipe's reader takes nothing"
+grep -q 'its reader takes nothing' err || fail "not said why the trace ends"
+kill $sleeper
+sleeper=
+
+# ---- a time namespace of its own: times stay those of the kernel ----
+
+if unshare -T --monotonic 100000 -f true 2>/dev/null; then
+	unshare -T --monotonic 100000 --boottime 100000 -f \
+		"$XPUGAP" record -o t2 -- sleep 0.2 2>err || fail "it does not run there"
+	"$XPUGAP" dump --json t2 >out || fail "its trace is damaged"
+	# kernel's and recorder's records lie within the seconds that it took
+	jq -es 'map(.time_ns) | max - min < 60e9' out >/dev/null || fail "times are mixed"
+	# since boot: the system's uptime, a minute at most ago
+	jq -es --argjson up "$(cut -d' ' -f1 /proc/uptime)" \
+		'map(.time_ns) | max / 1e9 | . <= $up + 1 and . > $up - 60' out >/dev/null ||
+		fail "times are not those of the machine"
+fi
+
+# ---- without rights, too, what the target leaves behind is waited for ----
+
+mkdir -m 777 plain
+(cd plain && setpriv --reuid 65534 --clear-groups "$XPUGAP" record --wait-tree -o t -- \
+	sh -c '(sleep 1; echo late >late) & exit 0' 2>../err)
+[ -e plain/late ] || fail "it did not wait for what the target left behind"
+grep -q 'tasks that' err && fail "it counts tasks that it cannot know"
+
+# ---- what cannot be asked ----
+
+for level in 0 20 99999999999; do
+	"$XPUGAP" record --level $level -o t3 -- true 2>err
+	[ $? = 2 ] || fail "--level $level was taken"
+done
+
+# ---- a directory whose name is no text; a full one ----
+
+dir=$(printf 'D\xff')
+"$XPUGAP" run flops --size tiny --stop 2 --no-trace -o "$dir" --data-dir "$dir" >out 2>err ||
+	fail "a run with such a name fails"
+jq -e '.data_dir == "D\ufffd"' "$dir/config.json" >/dev/null || fail "its config.json is bad"
+grep -q '^flops | *0 ' out || fail "the run is not counted"
+
+mkdir small
+mount -t tmpfs -o size=64k none small || exit 1
+head -c 65536 /dev/zero >small/fill
+"$XPUGAP" run flops --size tiny --stop 2 -o small/run >out 2>err
+left=$(find small/run -type f)
+umount small
+[ -z "$left" ] || fail "on a full disk are left: $left"
+exit 0
