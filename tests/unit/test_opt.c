@@ -204,6 +204,7 @@ Test(opt, help_is_known_everywhere)
 
 Test(opt, mistakes_are_named)
 {
+	refuse(WORDS("--list=,,"), "--list");
 	refuse(WORDS("--flga"), "unknown option '--flga', did you mean '--flag'?");
 	refuse(WORDS("--color=red"), "unknown option '--color', did you mean '--colour'?");
 	refuse(WORDS("--zzz"), "unknown option '--zzz' (see 'xpugap help')");
@@ -294,6 +295,8 @@ Test(opt, numbers)
 	cr_expect_eq(opt__parse_u64("18446744073709551615", &u), 0);
 	cr_expect_eq(u, UINT64_MAX);
 	cr_expect_eq(opt__parse_u64("18446744073709551616", &u), -ERANGE);
+	cr_expect_eq(opt__parse_u64("010", &u), 0);
+	cr_expect_eq(u, 10);
 	cr_expect_eq(opt__parse_u64("1 ", &u), -EINVAL);
 	cr_expect_eq(opt__parse_u64("+1", &u), -EINVAL);
 	cr_expect_eq(opt__parse_f64("1e-3", &d), 0);

@@ -258,7 +258,7 @@ static int seed_of(const char *name)
 static void write_first_values(struct resnet *r)
 {
 	const struct tensor *t;
-	size_t j, n;
+	size_t j, n, fan_in;
 	float *w, by;
 	int i;
 
@@ -267,8 +267,9 @@ static void write_first_values(struct resnet *r)
 		n = tensor__count(t);
 		w = zeros(n);
 		by = 0.125f;
+		fan_in = n / (size_t)t->dims[0];
 		if (t->n_dims == 4)
-			by = (float)sqrt(6.0 / (double)(n / t->dims[0]));
+			by = (float)sqrt(6.0 / (double)fan_in);
 		else if (t->n_dims == 2)
 			by = 0.25f;
 		for (j = 0; j < n; j++)

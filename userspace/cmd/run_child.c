@@ -216,13 +216,17 @@ static void record_row(const struct child *c, uint32_t state)
 	size_t name_len = strlen(name), device_len = strlen(device);
 	union {
 		struct rec_row row;
-		char bytes[512];
+		char bytes[4096];
 	} rec = {0};
-	size_t size = sizeof(rec.row) + name_len + device_len;
+	size_t size;
 
-	size = (size + REC_ALIGN - 1) / REC_ALIGN * REC_ALIGN;
-	if (!c->run->recorder || size > sizeof(rec))
+	if (!c->run->recorder)
 		return;
+	/* a device is what the user typed: its beginning will do */
+	if (device_len > sizeof(rec) / 2)
+		device_len = sizeof(rec) / 2;
+	size = sizeof(rec.row) + name_len + device_len;
+	size = (size + REC_ALIGN - 1) / REC_ALIGN * REC_ALIGN;
 	rec.row = (struct rec_row){
 		.hdr = {.type = REC_ROW, .size = (uint16_t)size, .tid = (uint32_t)c->pid},
 		.pid = (uint32_t)c->pid,

@@ -25,7 +25,8 @@ int opt__parse_u64(const char *s, uint64_t *v)
 	if (!isdigit((unsigned char)*s))
 		return -EINVAL;
 	errno = 0;
-	*v = strtoull(s, &end, 0);
+	/* "010" is ten: nobody means octal */
+	*v = strtoull(s, &end, s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 16 : 10);
 	if (errno == ERANGE)
 		return -ERANGE;
 	return *end ? -EINVAL : 0;
@@ -150,8 +151,8 @@ static int list_append(struct opt_list *list, const char *text, size_t len)
 
 static int list_add(struct opt_list *list, const char *text)
 {
+	int err = text[strspn(text, ",")] ? 0 : -EINVAL;
 	size_t len;
-	int err = 0;
 
 	for (; !err; text += len + 1) {
 		len = strcspn(text, ",");

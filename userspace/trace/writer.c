@@ -131,7 +131,8 @@ int trace_writer__append(struct trace_writer *w, uint16_t ring, const struct rec
 		memset((uint8_t *)row + rec->size, 0, size - rec->size);
 		row->size = (uint16_t)size;
 	}
-	if (row->time_ns < r->newest)
+	/* limit is 0 while there are no rows, so there are some now */
+	if (row->time_ns < r->newest) /* NOLINT(clang-analyzer-core.NullDereference) */
 		settle_late(w, r, row);
 	else
 		r->newest = row->time_ns;

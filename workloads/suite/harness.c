@@ -46,7 +46,9 @@ static void catch_term(void)
 
 uint64_t harness__observations(const struct workload *w, enum workload_size size, uint64_t stop)
 {
-	return (stop ? stop : w->stop[size]) + 1;
+	if (!stop)
+		stop = w->stop[size];
+	return stop == UINT64_MAX ? stop : stop + 1;
 }
 
 /* ---- setup ---- */

@@ -118,7 +118,7 @@ static void print_kinds(struct train *t)
 
 int main(int argc, char **argv)
 {
-	struct train t = {0};
+	static struct train t;
 	const char *how = argc == 5 ? argv[4] : "";
 
 	if (argc < 4 || argc > 5) {
