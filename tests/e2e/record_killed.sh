@@ -41,6 +41,7 @@ for run in $(seq 20); do
 		sleep 0.05
 	done
 	[ -n "$target" ] || fail "the target did not start"
+	read -r begin _ </proc/uptime
 	sleep 0.$((RANDOM % 90 + 10))
 	ids_of $recorder >ids
 	[ "$(grep -c prog ids)" -ge 8 ] || fail "holds only $(cat ids)"
@@ -57,10 +58,11 @@ for run in $(seq 20); do
 	kill "$target"
 	"$XPUGAP" dump --json -t "ioctl,lost" trace >events 2>err
 	grep -q "has no end" err || fail "run $run: the trace does not open"
-	missing=$(python3 - "$now" 2>&1 <<'PY'
+	missing=$(python3 - "$begin" "$now" 2>&1 <<'PY'
 import json, sys
 
-last = n = 0
+begin, now = (round(float(a) * 1e9) for a in sys.argv[1:])
+last, n = begin, 0 # before, there was nothing that could be missing
 for line in open("events"):
     r = json.loads(line)
     if r["type"] == "lost":
@@ -70,7 +72,7 @@ for line in open("events"):
             sys.exit(f"call {n} is missing before the end")
         n += 1
     last = max(last, r["time_ns"])
-print(round(float(sys.argv[1]) * 1e9) - last)
+print(now - last)
 PY
 	) || fail "run $run: $missing"
 	[ "$missing" -lt 1000000000 ] || fail "run $run: $missing ns are missing"
