@@ -19,7 +19,7 @@
 
 #define RETRY_NS (1000 * 1000)	      /* after the first failed attempt to attach */
 #define PROBE_NS (1000 * 1000 * 1000) /* between looks whether a full ring's recorder lives */
-#define LOCK_NS	 (20 * 1000 * 1000)   /* to wait for another thread that attaches */
+#define LOCK_NS	 (500 * 1000 * 1000)  /* to wait for another thread that attaches */
 
 /* Wiped by a fork: the child is then a process that has not attached. */
 struct process {
