@@ -80,3 +80,40 @@ double stats__std(const double *v, size_t n)
 		sum += (v[i] - mean) * (v[i] - mean);
 	return n ? sqrt(sum / (double)n) : NAN;
 }
+
+#define Z_95 1.959964 /* of the normal distribution: 95 % lie within */
+
+int stats__hodges_lehmann(const double *v, size_t n, struct estimate *e)
+{
+	double pairs = (double)n * (double)(n + 1) / 2, *w, rank;
+	size_t i, j, k = 0, first;
+
+	if (n < 2)
+		return -EINVAL;
+	w = malloc((size_t)pairs * sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		for (j = i; j < n; j++)
+			w[k++] = v[i] / 2 + v[j] / 2;
+	stats__sort(w, k);
+	rank = pairs / 2 - Z_95 * sqrt(pairs * (2 * (double)n + 1) / 12);
+	first = rank < 1 ? 0 : (size_t)lround(rank) - 1;
+	*e = (struct estimate){stats__quantile(w, k, 0.5), w[first], w[k - 1 - first]};
+	free(w);
+	return 0;
+}
+
+int stats__student(const double *v, size_t n, struct estimate *e)
+{
+	double z = Z_95, df = (double)n - 1, mean, t, half;
+
+	if (n < 2)
+		return -EINVAL;
+	t = z + (z * z * z + z) / (4 * df) +
+	    (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * df * df);
+	mean = stats__mean(v, n);
+	half = t * stats__std(v, n) / sqrt(df);
+	*e = (struct estimate){mean, mean - half, mean + half};
+	return 0;
+}

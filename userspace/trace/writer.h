@@ -34,6 +34,17 @@ struct round {
 	uint32_t chunks;
 };
 
+/* As far as the file is whole. */
+struct place {
+	uint64_t written;
+	uint64_t watermark;
+	uint64_t records;
+	uint32_t seq;
+	struct round round;
+};
+
+#define PLACES 4 /* together longer than what ends a file, but for the index */
+
 struct trace_writer {
 	struct sink *sink;
 	struct encoder *encoder;
@@ -50,6 +61,8 @@ struct trace_writer {
 	uint64_t written; /* up to the end of the last whole chunk */
 	uint32_t seq;
 	struct round round;
+	struct place places[PLACES]; /* where the last rounds ended */
+	uint32_t n_places;
 	uint64_t watermark, newest, last_round;
 	struct index_entry *index;
 	uint32_t n_index;

@@ -3,6 +3,7 @@
 #include "userspace/trace/writer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "userspace/lib/hostclock.h"
@@ -53,8 +54,29 @@ static void add_to_index(struct trace_writer *w)
 	w->index_fill = 1;
 }
 
-/* The watermark @until_ns ends the round; its chunks go to the file. */
-static int end_round(struct trace_writer *w, uint64_t until_ns)
+static struct place current_place(const struct trace_writer *w)
+{
+	return (struct place){
+		.written = w->written,
+		.watermark = w->watermark,
+		.records = w->stats.records,
+		.seq = w->seq,
+		.round = w->round,
+	};
+}
+
+/* So far the file can be cut back if its end does not fit. */
+static void remember_place(struct trace_writer *w)
+{
+	if (w->n_places == PLACES) {
+		w->n_places--;
+		memmove(w->places, w->places + 1, w->n_places * sizeof(*w->places));
+	}
+	w->places[w->n_places++] = current_place(w);
+}
+
+/* The watermark @until_ns ends the round, whose chunks can be written. */
+static int close_round(struct trace_writer *w, uint64_t until_ns)
 {
 	struct chunk_head head = {
 		.kind = CHUNK_WATERMARK,
@@ -68,9 +90,6 @@ static int end_round(struct trace_writer *w, uint64_t until_ns)
 	int err;
 
 	err = writer__emit(w, &head, NULL);
-	if (!err)
-		err = writer__flush(w);
-	add_to_index(w);
 	w->watermark = head.last_ns;
 	for (i = 0; i < w->n_touched; i++) {
 		if (w->rings[w->touched[i]]->newest > w->newest)
@@ -78,9 +97,23 @@ static int end_round(struct trace_writer *w, uint64_t until_ns)
 		w->rings[w->touched[i]]->touched = false;
 	}
 	w->n_touched = 0;
+	return err ? writer__fail(w, err) : 0;
+}
+
+static int end_round(struct trace_writer *w, uint64_t until_ns)
+{
+	struct place before = current_place(w);
+	int err = close_round(w, until_ns);
+
+	if (!err)
+		err = writer__flush(w);
+	if (err) {
+		w->watermark = before.watermark; /* which the file has not got */
+		return err;
+	}
+	add_to_index(w);
 	w->round = (struct round){.offset = w->written};
-	if (err)
-		return writer__fail(w, err);
+	remember_place(w);
 	sink__sync(w->sink);
 	return 0;
 }
@@ -158,28 +191,62 @@ static int write_index(struct trace_writer *w)
 	return err ? writer__fail(w, err) : writer__flush(w);
 }
 
-static int finish_well(struct trace_writer *w)
+/* All that is still here goes to the file with its end, in one piece. */
+static int write_rest(struct trace_writer *w, bool indexed)
 {
 	uint64_t until = w->newest;
 	uint32_t i;
-	int err = 0;
+	int err;
 
-	if (!w->written)
-		err = writer__begin(w, hostclock__now());
-	if (err)
-		return err;
 	for (i = 0; i < w->n_touched; i++)
 		if (w->rings[w->touched[i]]->newest > until)
 			until = w->rings[w->touched[i]]->newest;
 	err = seal_all(w);
 	if (!err)
-		err = end_round(w, until);
+		err = close_round(w, until);
+	if (indexed)
+		add_to_index(w);
+	else
+		w->n_index = 0;
 	return err ? err : write_index(w);
+}
+
+static int finish_well(struct trace_writer *w)
+{
+	int err = w->written ? 0 : writer__begin(w, hostclock__now());
+
+	return err ? err : write_rest(w, true);
+}
+
+/* Cut the file back to @p and end it there with @lost, which counts what was lost before that. */
+static int finish_at(struct trace_writer *w, const struct place *p, struct rec_lost lost,
+		     bool indexed)
+{
+	int err = sink__rewind(w->sink, p->written);
+
+	if (w->stats.records > p->records) {
+		lost.count += w->stats.records - p->records;
+		if (!lost.since_ns || p->watermark < lost.since_ns)
+			lost.since_ns = p->watermark;
+	}
+	w->stats.records = p->records;
+	w->stats.err = err;
+	w->written = p->written;
+	w->watermark = p->watermark;
+	w->seq = p->seq;
+	w->round = p->round;
+	if (!err)
+		err = trace_writer__append(w, TRACE_RING_META, &lost.hdr);
+	if (!err)
+		err = write_rest(w, indexed);
+	w->stats.lost = lost.count; /* that record is none of those */
+	return err;
 }
 
 /*
  * The file took no more: after its last whole chunk there is room for as much as was written of
- * the one that failed. Say there what is missing, and index what is not, if it fits.
+ * the one that failed. Say there what is missing, and index what is not; if that does not fit,
+ * without the index, and at last in place of the last rounds.
  */
 static int finish_cut_short(struct trace_writer *w)
 {
@@ -189,28 +256,31 @@ static int finish_cut_short(struct trace_writer *w)
 		.cpu = ~0u,
 		.why = REC_LOST_WRITE,
 	};
-	struct trace_writer_stats kept;
+	const struct place here = current_place(w);
+	struct trace_writer_stats stats;
 	struct ring *r;
 	uint32_t i;
+	int err;
 
 	for (i = 0; i < w->n_touched; i++) {
 		r = w->rings[w->touched[i]];
 		writer__count_lost(w, r->count, r->floor, r->newest);
 		r->used = r->count = 0;
 	}
-	if (sink__rewind(w->sink, w->written))
-		return w->stats.err;
-	kept = w->stats;
-	w->stats.err = 0;
-	if (w->lost_until < w->newest)
-		w->lost_until = w->newest;
-	lost.hdr.time_ns = w->lost_until;
-	lost.count = kept.lost;
+	stats = w->stats;
+	lost.hdr.time_ns = w->lost_until > w->newest ? w->lost_until : w->newest;
+	lost.count = stats.lost;
 	lost.since_ns = w->lost_since;
-	if (trace_writer__append(w, TRACE_RING_META, &lost.hdr) == 0 && finish_well(w) != 0)
-		sink__rewind(w->sink, w->written);
-	w->stats.err = kept.err;
-	w->stats.lost = kept.lost;
+	err = finish_at(w, &here, lost, true);
+	for (i = 0; err && i <= w->n_places; i++) {
+		w->stats = stats;
+		err = finish_at(w, i ? &w->places[w->n_places - i] : &here, lost, false);
+	}
+	if (err) {
+		sink__rewind(w->sink, here.written);
+		w->stats = stats;
+	}
+	w->stats.err = stats.err;
 	return w->stats.err;
 }
 

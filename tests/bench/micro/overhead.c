@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How much slower a program becomes when it is recorded: one run of a workload whose steps are
- * recorded in every other block, so that a machine that others use changes both alike.
+ * How much slower a program becomes when it is recorded: one run of a workload of which every
+ * other block of steps is recorded, so that a machine that others use changes both alike.
  *
- *	overhead SECONDS HALF_WIDTH TRACE -- CMD...
+ *	overhead SECONDS HALF_WIDTH STEPS TRACE -- CMD...
  *
- * CMD reports its steps on DATA_FD. Blocks of traced (T) and plain (P) steps follow each other as
- * T P P T T P P T ...; each neighbouring T and P are a pair, whose ratio of mean step times
- * counts. Ends when the 95 % confidence interval of the mean ratio is no wider than +-HALF_WIDTH
- * (a fraction), or after SECONDS. The steps in which hooks are attached or detached count for
- * neither. Marks are not part of it: a mark's cost is measured by itself.
+ * CMD reports its steps on DATA_FD. Blocks of STEPS traced (T) and plain (P) steps follow each
+ * other as T P P T T P P T ...; each neighbouring T and P are a pair, whose ratio of mean step
+ * times counts. Steps during which hooks are attached or detached count for neither. Steps on a
+ * shared machine are at times half as long again for reasons of others: the ratio is estimated by
+ * Hodges and Lehmann, which such pairs hardly move; the mean, which they do, is printed beside it.
+ * Ends when the 95 % confidence interval is no wider than +-HALF_WIDTH (a fraction), or after
+ * SECONDS. Marks are not part of it: a mark's cost is measured by itself.
  *
- * Prints: ratio, low, high, pairs, steps per block, records, lost.
+ * Prints: ratio, low, high; mean ratio, low, high; pairs, records, lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +32,8 @@
 #include "userspace/source/recorder.h"
 #include "workloads/suite/voir.h"
 
-#define WARM_UP	 10	    /* steps before the first block */
-#define BLOCK_NS 1500000000 /* about as long a block takes */
+#define WARM_UP	  10 /* steps before the first block */
+#define PAIRS_MIN 20
 
 struct bench {
 	FILE *data; /* what CMD reports */
@@ -153,7 +155,19 @@ static int end_tracing(struct bench *b)
 	return err;
 }
 
-/* Mean time per item over a block; the step in which tracing begins or ends is thrown away. */
+/* Steps that began before now are thrown away: those reported, and the one in progress. */
+static int skip_steps(struct bench *b)
+{
+	struct pollfd p = {.fd = fileno(b->data), .events = POLLIN};
+	double s;
+	int err = 0;
+
+	while (!err && poll(&p, 1, 0) > 0)
+		err = next_step(b, &s);
+	return err ? err : next_step(b, &s);
+}
+
+/* Mean time per item over a block. */
 static int run_block(struct bench *b, bool traced, double *mean)
 {
 	double s, sum = 0;
@@ -163,7 +177,7 @@ static int run_block(struct bench *b, bool traced, double *mean)
 	if (traced != !!b->recorder)
 		err = traced ? begin_tracing(b) : end_tracing(b);
 	if (!err)
-		err = next_step(b, &s);
+		err = skip_steps(b);
 	for (i = 0; !err && i < b->block; i++) {
 		err = next_step(b, &s);
 		sum += s;
@@ -172,57 +186,53 @@ static int run_block(struct bench *b, bool traced, double *mean)
 	return err;
 }
 
-/* Half the width of the 95 % interval of the mean log ratio (Student's t; Cornish-Fisher). */
-static double half_width(const struct series *r)
-{
-	double z = 1.959964, n = (double)r->n, df = n - 1;
-	double t = z + (z * z * z + z) / (4 * df) +
-		   (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * df * df);
-
-	return t * stats__std(r->v, r->n) * sqrt(n / df) / sqrt(n);
-}
-
 static int warm_up(struct bench *b)
 {
-	uint64_t begin = 0, took;
 	double s;
 	int err = 0, i;
 
-	for (i = 0; !err && i < WARM_UP; i++) {
-		if (i == WARM_UP / 2)
-			begin = now_ns();
+	for (i = 0; !err && i < WARM_UP; i++)
 		err = next_step(b, &s);
-	}
-	took = (now_ns() - begin) / (WARM_UP - WARM_UP / 2);
-	b->block = took ? (unsigned int)(BLOCK_NS / took) : 0;
-	if (b->block < 2)
-		b->block = 2;
 	return err;
+}
+
+static bool is_sure(const struct series *r, double wanted)
+{
+	struct estimate e;
+
+	return r->n >= PAIRS_MIN && r->n % PAIRS_MIN == 0 &&
+	       stats__hodges_lehmann(r->v, r->n, &e) == 0 && (e.high - e.low) / 2 <= wanted;
+}
+
+static void print_ratio(const struct estimate *e)
+{
+	printf("%.5f %.5f %.5f ", exp(e->value), exp(e->low), exp(e->high));
 }
 
 static int measure(struct bench *b, double seconds, double wanted)
 {
 	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
-	double traced, plain, first;
+	struct series *r = &b->log_ratios;
+	double traced, plain;
+	struct estimate e;
 	bool t = true;
 	int err = warm_up(b);
 
-	while (!err && now_ns() < end) {
+	for (; !err && now_ns() < end && !is_sure(r, wanted); t = !t) {
 		err = run_block(b, t, t ? &traced : &plain);
 		if (!err)
 			err = run_block(b, !t, t ? &plain : &traced);
 		if (!err)
-			err = series__push(&b->log_ratios, log(traced / plain));
-		t = !t;
-		if (b->log_ratios.n >= 10 && half_width(&b->log_ratios) <= wanted)
-			break;
+			err = series__push(r, log(traced / plain));
 	}
-	if (err || b->log_ratios.n < 3)
-		return err ? err : -ETIME;
-	first = stats__mean(b->log_ratios.v, b->log_ratios.n);
-	wanted = half_width(&b->log_ratios);
-	printf("%.5f %.5f %.5f %zu %u %llu %llu\n", exp(first), exp(first - wanted),
-	       exp(first + wanted), b->log_ratios.n, b->block, (unsigned long long)b->records,
+	if (!err)
+		err = stats__hodges_lehmann(r->v, r->n, &e);
+	if (err)
+		return err;
+	print_ratio(&e);
+	stats__student(r->v, r->n, &e);
+	print_ratio(&e);
+	printf("%zu %llu %llu\n", r->n, (unsigned long long)b->records,
 	       (unsigned long long)b->lost);
 	return 0;
 }
@@ -232,16 +242,17 @@ int main(int argc, char **argv)
 	struct bench b = {0};
 	int err;
 
-	if (argc < 6 || strcmp(argv[4], "--") != 0) {
-		fprintf(stderr, "usage: overhead SECONDS HALF_WIDTH TRACE -- CMD...\n");
+	if (argc < 7 || strcmp(argv[5], "--") != 0 || atoi(argv[3]) < 1) {
+		fprintf(stderr, "usage: overhead SECONDS HALF_WIDTH STEPS TRACE -- CMD...\n");
 		return 2;
 	}
-	b.trace = argv[3];
-	err = start_program(&b, argv + 5);
+	b.block = (unsigned int)atoi(argv[3]);
+	b.trace = argv[4];
+	err = start_program(&b, argv + 6);
 	if (!err)
 		err = measure(&b, atof(argv[1]), atof(argv[2]));
 	if (err)
-		log_error("cannot measure '%s': %s", argv[5], log__err(err));
+		log_error("cannot measure '%s': %s", argv[6], log__err(err));
 	if (b.recorder)
 		end_tracing(&b);
 	if (b.pid > 0) {
