@@ -28,7 +28,7 @@ Test(stats, hodges_lehmann)
 	cr_assert_eq(stats__hodges_lehmann(z, 1, &e), -EINVAL);
 }
 
-/* Gosset's own example (The probable error of a mean, 1908): hours of sleep gained, t = 2.262 at 9 */
+/* Gosset's own example (The probable error of a mean, 1908): hours of sleep gained; t is 2.262 */
 Test(stats, student)
 {
 	const double z[] = {1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4};
