@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/trace/state.h"
+
 /* Two readings of a start time that differ by less are of one task: /proc counts in ticks. */
 #define START_SLACK_NS 20000000
 
@@ -195,10 +197,14 @@ static void end_task(struct session *s, struct task *t, uint64_t time_ns)
 	free(t);
 }
 
+/* NULL without memory, and where a damaged trace names more tasks than a kernel can have. */
 static struct task *begin_task(struct session *s, uint32_t tid, uint64_t time_ns)
 {
-	struct task *t = calloc(1, sizeof(*t));
+	struct task *t;
 
+	if (s->tasks.n >= TRACE_TASKS_MAX)
+		return NULL;
+	t = calloc(1, sizeof(*t));
 	if (!t || map__put(&s->tasks, tid, t)) {
 		free(t);
 		session__fail(s);

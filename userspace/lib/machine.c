@@ -98,15 +98,21 @@ static unsigned int count_allowed(void)
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 
+void machine__cpu_name(char *buf, size_t size)
+{
+	*buf = '\0';
+	read_field("/proc/cpuinfo", "model name", ':', buf, size);
+	if (!*buf) /* arm64 names no model */
+		read_field("/proc/cpuinfo", "CPU implementer", ':', buf, size);
+}
+
 void machine__get(struct machine *m)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(m, 0, sizeof(*m));
-	read_field("/proc/cpuinfo", "model name", ':', m->cpu, sizeof(m->cpu));
-	if (!*m->cpu) /* arm64 names no model */
-		read_field("/proc/cpuinfo", "CPU implementer", ':', m->cpu, sizeof(m->cpu));
+	machine__cpu_name(m->cpu, sizeof(m->cpu));
 	m->cpus = cpus > 0 ? (unsigned int)cpus : 0;
 	m->allowed = count_allowed();
 	m->cores = count_values(SYS_CPU "cpu[0-9]*/topology/thread_siblings_list");

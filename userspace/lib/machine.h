@@ -3,6 +3,7 @@
 #ifndef XPUGAP_LIB_MACHINE_H
 #define XPUGAP_LIB_MACHINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/utsname.h>
 
@@ -22,5 +23,8 @@ struct machine {
 
 /* What cannot be found out is "" or 0. */
 void machine__get(struct machine *m);
+
+/* The processor's name alone, as machine.cpu; @size is at least 1. */
+void machine__cpu_name(char *buf, size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "userspace/lib/hostclock.h"
+#include "userspace/lib/machine.h"
 
 struct facts {
 	struct trace_writer *w;
@@ -44,33 +45,11 @@ static void put_file(struct facts *f, const char *key, const char *path)
 	fclose(in);
 }
 
-/* The value of the first line "name : value" in a file of the kernel's. */
-static void put_field(struct facts *f, const char *key, const char *path, const char *name)
-{
-	FILE *in = fopen(path, "re");
-	size_t n = strlen(name);
-	char line[512], *value;
-
-	if (!in)
-		return;
-	while (fgets(line, sizeof(line), in)) {
-		if (strncmp(line, name, n) != 0)
-			continue;
-		value = strchr(line, ':');
-		if (!value)
-			continue;
-		value += 1 + strspn(value + 1, " \t");
-		value[strcspn(value, "\n")] = '\0';
-		put(f, key, value);
-		break;
-	}
-	fclose(in);
-}
-
 int host__write(struct trace_writer *w)
 {
 	struct facts f = {.w = w};
 	struct utsname u;
+	char cpu[128];
 	long pages;
 
 	f.now = hostclock__now();
@@ -83,7 +62,9 @@ int host__write(struct trace_writer *w)
 		put(&f, "host.arch", u.machine);
 	}
 	put_file(&f, "host.boot_id", "/proc/sys/kernel/random/boot_id");
-	put_field(&f, "host.cpu", "/proc/cpuinfo", "model name");
+	machine__cpu_name(cpu, sizeof(cpu));
+	if (*cpu)
+		put(&f, "host.cpu", cpu);
 	put_number(&f, "host.cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	put_file(&f, "host.cpu_mask", "/sys/devices/system/cpu/online");
 	put_number(&f, "host.page_bytes", sysconf(_SC_PAGESIZE));

@@ -295,7 +295,7 @@ static int take_in(struct mark_hub *h, struct mark_process *p, struct visitor *v
 }
 
 /* Let a program that is not taken know it, so that it stops marking. */
-static void turn_away(struct mark_hub *h, struct visitor *v)
+static void turn_away(struct mark_hub *h, struct visitor *v, const char *why)
 {
 	struct mark_map *m = NULL;
 
@@ -307,14 +307,13 @@ static void turn_away(struct mark_hub *h, struct visitor *v)
 	mark_map__free(m);
 	if (!h->stats.refused++)
 		log_warning("marks of process %d (uid %u) are not recorded: %s", v->cred.pid,
-			    v->cred.uid,
-			    may_mark(h, &v->cred) ? "too many processes mark at the same time"
-						  : "it is not a process of this recording");
+			    v->cred.uid, why);
 }
 
 static void admit(struct mark_hub *h, struct visitor *v)
 {
 	struct mark_process *p;
+	int err;
 
 	if (!is_sound(v->memfd, &v->hello)) {
 		h->stats.refused++;
@@ -325,13 +324,14 @@ static void admit(struct mark_hub *h, struct visitor *v)
 		p->gone = true; /* it executed another program, or another process has its pid */
 		p = NULL;
 	}
-	if (!may_mark(h, &v->cred) || v->pidfd == -EMFILE || v->pidfd == -ENFILE ||
-	    (!p && h->stats.alive >= h->opts.max_processes)) {
-		turn_away(h, v);
-		return;
-	}
-	if (take_in(h, p, v))
-		turn_away(h, v);
+	if (!may_mark(h, &v->cred))
+		turn_away(h, v, "it is not a process of this recording");
+	else if (v->pidfd == -EMFILE || v->pidfd == -ENFILE)
+		turn_away(h, v, "too many files are open");
+	else if (!p && h->stats.alive >= h->opts.max_processes)
+		turn_away(h, v, "too many processes mark at the same time");
+	else if ((err = take_in(h, p, v)))
+		turn_away(h, v, err == -ENOSPC ? "it marks in too many regions" : log__err(err));
 }
 
 /* 0, or -EAGAIN if the hello has not come yet. */

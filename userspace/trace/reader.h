@@ -33,13 +33,15 @@ struct ring {
 	struct ring *next_ring; /* of all */
 };
 
+#define RINGS_PAGE 256
+
 struct trace_reader {
 	struct input in;
 	int own_fd;
 	char *name;
 	struct trace_head head;
 	struct decoder *decoder;
-	struct ring *rings[UINT16_MAX + 1]; /* sparse: mostly never touched */
+	struct ring **rings[(UINT16_MAX + 1) / RINGS_PAGE]; /* by id, in pages where there are any */
 	struct ring *all_rings;
 	struct ring **heap; /* rings that have records, the oldest first */
 	uint32_t n_heap, cap_heap;

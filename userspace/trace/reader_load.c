@@ -6,20 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct ring *find_ring(const struct trace_reader *r, uint16_t id)
+{
+	struct ring **page = r->rings[id / RINGS_PAGE];
+
+	return page ? page[id % RINGS_PAGE] : NULL;
+}
+
 static struct ring *get_ring(struct trace_reader *r, uint16_t id)
 {
-	struct ring *ring = r->rings[id];
+	struct ring ***page = &r->rings[id / RINGS_PAGE];
+	struct ring *ring = find_ring(r, id);
 
 	if (ring)
 		return ring;
-	ring = calloc(1, sizeof(*ring));
+	if (!*page)
+		*page = calloc(RINGS_PAGE, sizeof(struct ring *));
+	ring = *page ? calloc(1, sizeof(*ring)) : NULL;
 	if (!ring)
 		return NULL;
 	ring->id = id;
 	ring->last = &ring->first;
 	ring->next_ring = r->all_rings;
 	r->all_rings = ring;
-	r->rings[id] = ring;
+	(*page)[id % RINGS_PAGE] = ring;
 	return ring;
 }
 
@@ -105,7 +115,7 @@ static void check_seq(struct trace_reader *r, const struct chunk_head *head)
 /* Pass over a chunk of which nothing is wanted. */
 static void skip_chunk(struct trace_reader *r, const struct chunk_head *head)
 {
-	struct ring *ring = r->rings[head->ring];
+	struct ring *ring = find_ring(r, head->ring);
 
 	if (ring && ring->read_ns < head->last_ns)
 		ring->read_ns = head->last_ns;

@@ -183,6 +183,8 @@ void trace_reader__free(struct trace_reader *r)
 	}
 	for (i = 0; i < r->n_spare; i++)
 		free(r->spare[i].rows);
+	for (i = 0; i < sizeof(r->rings) / sizeof(r->rings[0]); i++)
+		free(r->rings[i]);
 	free(r->heap);
 	decoder__free(r->decoder);
 	input__destroy(&r->in);

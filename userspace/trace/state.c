@@ -12,7 +12,6 @@
 
 #define ENDED_MAX	4096	    /* tasks that ended and are still known */
 #define NAMES_MAX_BYTES (64u << 20) /* a hostile trace may define strings without end */
-#define TASKS_MAX	(4u << 20)  /* more than a kernel can have at a time */
 
 struct task {
 	struct trace_task t; /* first: what others see */
@@ -59,7 +58,7 @@ static struct task *get_task(struct trace_state *s, uint32_t tid)
 {
 	struct task *t = map__get(&s->tasks, tid);
 
-	if (t || s->tasks.n >= TASKS_MAX)
+	if (t || s->tasks.n >= TRACE_TASKS_MAX)
 		return t;
 	t = calloc(1, sizeof(*t));
 	if (t && map__put(&s->tasks, tid, t)) {
@@ -74,7 +73,7 @@ static int set_task(struct trace_state *s, uint32_t tid, uint32_t pid, const cha
 	struct task *t = get_task(s, tid);
 
 	if (!t)
-		return s->tasks.n >= TASKS_MAX ? 0 : -ENOMEM;
+		return s->tasks.n >= TRACE_TASKS_MAX ? 0 : -ENOMEM;
 	t->ended = false;
 	t->t.pid = pid;
 	if (!comm)

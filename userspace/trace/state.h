@@ -8,6 +8,8 @@
 
 #include "bpf/include/events.h"
 
+#define TRACE_TASKS_MAX (4u << 20) /* more than a kernel can have at a time */
+
 struct trace_state;
 
 struct trace_task {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "userspace/lib/log.h"
+#include "userspace/lib/machine.h"
 #include "workloads/device/cores.h"
 #include "workloads/device/op.h"
 #include "workloads/device/queue.h"
@@ -84,24 +85,6 @@ out:
 	return NULL;
 }
 
-static void model_name(char *buf, size_t size)
-{
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	char line[256], *colon;
-
-	buf[0] = '\0';
-	while (f && fgets(line, sizeof(line), f)) {
-		colon = strstr(line, ": ");
-		if (strncmp(line, "model name", 10) != 0 || !colon)
-			continue;
-		colon[strcspn(colon, "\n")] = '\0';
-		snprintf(buf, size, "%s", colon + 2);
-		break;
-	}
-	if (f)
-		fclose(f);
-}
-
 static void cpu_info(struct device *d, struct device_info *out)
 {
 	const struct cpu_lib *lib = d->team.lib;
@@ -110,7 +93,7 @@ static void cpu_info(struct device *d, struct device_info *out)
 	int len = strncmp(blas, "OpenBLAS ", 9) == 0 ? 9 + (int)strcspn(blas + 9, " ") : 0;
 
 	memset(out, 0, sizeof(*out));
-	model_name(out->name, sizeof(out->name));
+	machine__cpu_name(out->name, sizeof(out->name));
 	snprintf(out->runtime, sizeof(out->runtime), "oneDNN %d.%d.%d, %.*s", v->major, v->minor,
 		 v->patch, len ? len : 8, len ? blas : "OpenBLAS");
 	out->units = d->team.threads;
