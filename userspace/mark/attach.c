@@ -32,6 +32,7 @@ struct process {
 	uint32_t retries;
 	uint64_t probed_ns;
 	uint64_t corr;
+	uint64_t salt; /* of the names seen: another one for each recorder */
 	struct mark_map region[MARK_REGIONS_MAX];
 	uint64_t seen[MARK_SEEN];
 };
@@ -59,10 +60,29 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
+static bool make_process(void)
+{
+	struct process *mine, *theirs = NULL;
+
+	if (__atomic_load_n(&process, __ATOMIC_ACQUIRE))
+		return true;
+	mine = mark__wiped_memory(sizeof(*mine));
+	if (!mine)
+		return false;
+	if (!__atomic_compare_exchange_n(&process, &theirs, mine, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		munmap(mine, sizeof(*mine));
+		return true;
+	}
+	return true;
+}
+
 bool mark__lock(void)
 {
 	uint64_t until = 0;
 
+	if (!make_process())
+		return false;
 	for (unsigned int i = 1; __atomic_exchange_n(&process->lock, 1, __ATOMIC_ACQUIRE); i++) {
 		sched_yield();
 		if (i % 64)
@@ -80,23 +100,16 @@ void mark__unlock(void)
 	__atomic_store_n(&process->lock, 0, __ATOMIC_RELEASE);
 }
 
-/* A mark that finds no ring to count itself in. */
-static void count_lost(void)
+void mark__count_lost(void)
 {
 	struct process *p = process;
 
-	if (!p)
+	if (!p || mark__state() == MARK_OFF)
 		return;
 	if (__atomic_load_n(&p->nregions, __ATOMIC_ACQUIRE))
 		__atomic_fetch_add(&p->region[0].shm->lost, 1, __ATOMIC_RELAXED);
 	else
 		__atomic_fetch_add(&p->early, 1, __ATOMIC_RELAXED);
-}
-
-void mark__nested(void)
-{
-	if (mark__state() != MARK_OFF)
-		count_lost();
 }
 
 /*
@@ -130,23 +143,6 @@ static void release_thread(void *arg)
 		return;
 	__atomic_store_n(&t->held, 0, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&process->free, 1, __ATOMIC_RELAXED);
-}
-
-static bool make_process(void)
-{
-	struct process *mine, *theirs = NULL;
-
-	if (__atomic_load_n(&process, __ATOMIC_ACQUIRE))
-		return true;
-	mine = mark__wiped_memory(sizeof(*mine));
-	if (!mine)
-		return false;
-	if (!__atomic_compare_exchange_n(&process, &theirs, mine, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE)) {
-		munmap(mine, sizeof(*mine));
-		return true;
-	}
-	return true;
 }
 
 static bool make_once(void)
@@ -281,6 +277,7 @@ static struct mark_thread *take_slot(struct process *p)
 	t->held = 1;
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	t->corr = t->corr_end = 0;
+	t->salt = p->salt;
 	__atomic_fetch_sub(&p->free, 1, __ATOMIC_RELAXED);
 	return t;
 }
@@ -330,19 +327,26 @@ struct mark_thread *mark__claim(void)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	t = make_process() ? claim(t) : NULL;
-	if (!t && mark__state() != MARK_OFF)
-		count_lost();
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return t;
 }
 
-/* The recorder died without a word: no more marks, and give back what they took. */
+/*
+ * The recorder died without a word: close what it would have closed, so that threads leave their
+ * rings as soon as there is another recorder, and give back what the marks took.
+ */
 static void abandon(struct process *p)
 {
 	mark__set_state(MARK_OFF);
-	for (uint32_t i = 0; i < p->nregions; i++)
-		madvise(p->region[i].shm, p->region[i].bytes, MADV_REMOVE);
+	for (uint32_t i = 0; i < p->nregions; i++) {
+		const struct mark_map *r = &p->region[i];
+		uint64_t head = mark_region__data(r->slots);
+
+		for (uint32_t k = 0; k < r->slots; k++)
+			__atomic_store_n(&r->shm->ring[k].closed, 1, __ATOMIC_RELEASE);
+		madvise((char *)r->shm + head, r->bytes - head, MADV_REMOVE);
+	}
 }
 
 void mark__ring_full(struct mark_thread *t)
@@ -383,10 +387,21 @@ void mark__attach_now(void)
 		return;
 	mark_tls.busy = 1;
 	__asm__ volatile("" ::: "memory");
-	if (!mark_tls.thread || !mark_tls.thread->ring)
+	if (!mark__has_ring(mark_tls.thread))
 		mark__claim();
 	__asm__ volatile("" ::: "memory");
 	mark_tls.busy = 0;
+}
+
+/* The next one knows neither our devices nor our names. */
+static void forget_recorder(struct process *p)
+{
+	p->nregions = p->free = p->devices_sent = 0;
+	p->retries = 0;
+	p->retry_ns = 0;
+	p->salt += MARK_SALT;
+	memset(p->seen, 0, sizeof(p->seen));
+	mark__set_state(MARK_TRY);
 }
 
 bool mark__connect(const char *address)
@@ -395,15 +410,13 @@ bool mark__connect(const char *address)
 	struct mark_where w;
 	int saved = errno;
 
-	if (!mark_where__parse(&w, address) && make_process() && mark__lock()) {
+	if (!mark_where__parse(&w, address) && mark__lock()) {
 		p = process;
 		if (!p->nregions || is_closed(p->region[0].shm->ring) ||
 		    mark__state() == MARK_OFF) {
 			where = w;
 			env_read = true;
-			p->nregions = p->free = p->devices_sent = 0;
-			p->retry_ns = 0;
-			mark__set_state(MARK_TRY);
+			forget_recorder(p);
 		}
 		mark__unlock();
 		mark__attach_now();

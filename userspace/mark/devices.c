@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "userspace/mark/state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 
 /*
  * Entries are added and never changed while @n counts them, so that sending needs no lock; a
- * child of fork inherits them. A device that is named anew or beyond the last entry is still
- * sent once by its own process.
+ * child of fork inherits them. A device that is named anew has a further entry. One beyond the
+ * last is still sent once by its own process, if that is attached.
  */
 static struct {
 	uint32_t device;
@@ -17,27 +18,31 @@ static struct {
 } devices[MAX_DEVICES];
 static unsigned int ndevices;
 
-static bool known(uint32_t device, unsigned int n)
+/* Is @name, as far as there is room for it, what @device is called now? */
+static bool known(uint32_t device, const char *name, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = n; i-- > 0;)
 		if (devices[i].device == device)
-			return true;
+			return !strncmp(devices[i].name, name, sizeof(devices[i].name) - 1);
 	return false;
 }
 
 void mark_devices__remember(uint32_t device, const char *name)
 {
 	unsigned int n;
+	int saved = errno;
 
 	if (!mark__lock())
-		return;
+		goto out;
 	n = ndevices;
-	if (n < MAX_DEVICES && !known(device, n)) {
+	if (n < MAX_DEVICES && !known(device, name, n)) {
 		devices[n].device = device;
 		snprintf(devices[n].name, sizeof(devices[n].name), "%s", name);
 		__atomic_store_n(&ndevices, n + 1, __ATOMIC_RELEASE);
 	}
 	mark__unlock();
+out:
+	errno = saved;
 }
 
 void mark_devices__send(struct mark_thread *t)

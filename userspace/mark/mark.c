@@ -198,17 +198,24 @@ void xpugap_counter(const char *name, double value)
 	mark__leave();
 }
 
+/* Remembered while nobody records too: a recorder that comes later is told when we attach. */
 void xpugap_device(uint32_t device, const char *name)
 {
-	struct mark_thread *t;
+	struct mark_thread *t = NULL;
 
-	if (likely(mark__state() == MARK_OFF))
-		return;
-	t = mark__enter();
-	if (!t)
-		return;
 	name = name ? name : "";
-	mark__emit_device(t, device, name);
+	if (mark_tls.busy) {
+		mark__count_lost();
+		return;
+	}
+	if (mark__state() != MARK_OFF)
+		t = mark__enter_uncounted();
+	mark_tls.busy = 1;
+	__asm__ volatile("" ::: "memory");
+	if (t)
+		mark__emit_device(t, device, name);
+	else if (mark__state() == MARK_ON)
+		mark__count_lost(); /* our recorder was told of devices before */
 	mark_devices__remember(device, name);
 	mark__leave();
 }
@@ -222,9 +229,11 @@ uint64_t xpugap_correlation(void)
 		return 1;
 	if (unlikely(mark_tls.busy))
 		return mark__correlation_block(1);
-	t = mark__enter();
-	if (!t)
+	t = mark__enter_uncounted();
+	if (!t) {
+		mark__leave();
 		return mark__correlation_block(1);
+	}
 	if (unlikely(t->corr == t->corr_end)) {
 		t->corr = mark__correlation_block(4096);
 		t->corr_end = t->corr + 4096;

@@ -45,6 +45,7 @@ struct mark_thread {
 	uint64_t bytes;
 	struct mark_known *known;
 	uint64_t corr, corr_end; /* correlation ids set aside for this thread */
+	uint64_t salt;		 /* of the names seen, see mark_seen */
 	uint32_t tid;
 	uint32_t held; /* by a living thread */
 } __attribute__((aligned(64)));
@@ -57,10 +58,15 @@ struct mark_tls {
 
 extern enum mark_state mark_state;
 extern int64_t mark_time_offset;
-extern uint64_t *mark_seen; /* MARK_SEEN ids of names that went out; wiped by a fork */
+/*
+ * MARK_SEEN ids of names that went out, each combined with the salt of the thread that sent it:
+ * one that still writes to the recorder before tells nothing to the next. Wiped by a fork.
+ */
+extern uint64_t *mark_seen;
 extern __thread struct mark_tls mark_tls __attribute__((tls_model("initial-exec")));
 
 #define MARK_SEEN 4096U
+#define MARK_SALT 0x9E3779B97F4A7C15ULL
 
 static inline enum mark_state mark__state(void)
 {
@@ -72,9 +78,17 @@ static inline void mark__set_state(enum mark_state s)
 	__atomic_store_n(&mark_state, s, __ATOMIC_RELEASE);
 }
 
-/* attach.c; all keep errno, and return NULL or false if the mark is to be dropped (counted). */
+/* Can @t be written to? */
+static inline bool mark__has_ring(const struct mark_thread *t)
+{
+	return t && t->ring && !__atomic_load_n(&t->ring->closed, __ATOMIC_RELAXED);
+}
+
+/* attach.c; all keep errno. A ring for the calling thread, or NULL: what was a mark is to be
+ * counted. */
 struct mark_thread *mark__claim(void);
-void mark__nested(void);
+/* A mark found no ring to count itself in. */
+void mark__count_lost(void);
 void mark__ring_full(struct mark_thread *t);
 uint64_t mark__correlation_block(uint64_t n);
 /* Attach if that was not tried yet, so that xpugap_now() has its offset. */

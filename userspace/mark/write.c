@@ -54,20 +54,21 @@ static bool emit_name(struct mark_thread *t, uint64_t id, const char *name, size
  */
 static bool see_name(struct mark_thread *t, uint64_t id, const char *name, size_t len)
 {
+	uint64_t salted = id ^ t->salt;
 	uint64_t *slot = NULL;
 
 	for (uint32_t i = 0; i < 8; i++) {
 		uint64_t *s = &mark_seen[(id + i) % MARK_SEEN];
 		uint64_t v = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-		if (v == id)
+		if (v == salted)
 			return true;
 		if (!v && !slot)
 			slot = s;
 	}
 	if (!emit_name(t, id, name, len))
 		return false;
-	__atomic_store_n(slot ? slot : &mark_seen[id % MARK_SEEN], id, __ATOMIC_RELAXED);
+	__atomic_store_n(slot ? slot : &mark_seen[id % MARK_SEEN], salted, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -76,7 +77,7 @@ bool mark__name_id_slow(struct mark_thread *t, const char *name, uint64_t *id, s
 	size_t len = strnlen(name, MARK_NAME_MAX);
 
 	*id = mark_hash(name, len);
-	if (__atomic_load_n(&mark_seen[*id % MARK_SEEN], __ATOMIC_RELAXED) != *id &&
+	if (__atomic_load_n(&mark_seen[*id % MARK_SEEN], __ATOMIC_RELAXED) != (*id ^ t->salt) &&
 	    !see_name(t, *id, name, len))
 		return false;
 	mark__know(k, name, len, *id);

@@ -22,30 +22,40 @@ static inline uint64_t mark__clock_ns(void)
 	       (uint64_t)mark_time_offset;
 }
 
-/* The thread's ring, attached to a recorder; NULL: nothing to write to. Then mark__leave(). */
-static inline struct mark_thread *mark__enter(void)
+/* For what is no mark and must not interrupt one: the thread's ring, or NULL; mark__leave() then.
+ */
+static inline struct mark_thread *mark__enter_uncounted(void)
 {
 	struct mark_thread *t;
 
-	if (unlikely(mark_tls.busy)) {
-		mark__nested();
-		return NULL;
-	}
 	mark_tls.busy = 1;
 	__asm__ volatile("" ::: "memory");
 	t = mark_tls.thread;
-	if (unlikely(!t || !t->ring || __atomic_load_n(&t->ring->closed, __ATOMIC_RELAXED))) {
-		t = mark__claim();
-		if (!t)
-			mark_tls.busy = 0;
-	}
-	return t;
+	return likely(mark__has_ring(t)) ? t : mark__claim();
 }
 
 static inline void mark__leave(void)
 {
 	__asm__ volatile("" ::: "memory");
 	mark_tls.busy = 0;
+}
+
+/*
+ * For a mark: the thread's ring, attached to a recorder, and mark__leave() follows. NULL: there is
+ * nothing to write to, or the mark interrupts another; it is counted.
+ */
+static inline struct mark_thread *mark__enter(void)
+{
+	struct mark_thread *t = NULL;
+
+	if (likely(!mark_tls.busy)) {
+		t = mark__enter_uncounted();
+		if (unlikely(!t))
+			mark__leave();
+	}
+	if (unlikely(!t))
+		mark__count_lost();
+	return t;
 }
 
 /* At the end of the ring, or the consumer's position is stale; NULL if it is full (counted). */

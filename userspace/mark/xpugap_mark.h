@@ -4,7 +4,9 @@
  *
  * Link with -lxpugap_mark (or load it by dlopen or ctypes). Every function is safe to call from
  * any thread, at any time, whether or not anything records; when nothing does, a call costs a
- * load and a branch. None of them fails, blocks, or changes errno. A signal handler may mark; a
+ * load and a branch. None of them fails, changes errno, or waits for the recorder. The first mark
+ * of a thread gets it a ring: if other threads do the same just then it waits for them, half a
+ * second at the most, and is dropped and counted as lost after that. A signal handler may mark; a
  * mark that interrupts another mark of the same thread is dropped and counted as lost.
  *
  * Names are copied the first time they are seen and should come from a small set; beyond 2,048
@@ -66,7 +68,10 @@ XPUGAP_API void xpugap_unit_end(uint64_t unit, uint64_t items);
 XPUGAP_API void xpugap_range_begin(const char *name);
 XPUGAP_API void xpugap_range_end(const char *name);
 
-/* A device that spans name: @device is a number of the caller's choice, unique in the process. */
+/*
+ * A device that spans name: @device is a number of the caller's choice, unique in the process. It
+ * may be named before anything records: 64 names are kept for a recorder that comes later.
+ */
 XPUGAP_API void xpugap_device(uint32_t device, const char *name);
 
 /* A correlation id, unique in the recorded process tree; never 0, 1 while nobody records. */
