@@ -16,6 +16,7 @@
 #include "userspace/lib/log.h"
 #include "userspace/mark/state.h"
 #include "userspace/mark/xpugap_mark.h"
+#include "userspace/source/mark_drain.h"
 #include "userspace/source/mark_hub.h"
 #include "userspace/trace/records.h"
 
@@ -122,6 +123,7 @@ Test(mark_hostile, wrong_hellos)
 {
 	struct mark_hub *h = hub();
 	struct mark_hello hello = good;
+	struct mark_hub_stats st;
 	int fds[16], p[2], lowest;
 
 	cr_assert_eq(pipe2(p, O_CLOEXEC), 0);
@@ -153,6 +155,8 @@ Test(mark_hostile, wrong_hellos)
 	say(h, &hello, sizeof(hello), fds, 1);
 	close(connect_to(h));
 	cr_assert_eq(alive(h), 0);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.refused, 3); /* of another version, a pipe, of another size */
 	cr_assert_eq(lowest_fd(), lowest);
 	say(h, &good, sizeof(good), fds, 16); /* more descriptors than one: the first counts */
 	cr_assert_eq(alive(h), 1);
@@ -321,8 +325,6 @@ Test(mark_hostile, never_finished)
 	mark_hub__free(h);
 }
 
-/* ---- other users ---- */
-
 static int mark_as_nobody(const struct mark_hub *h, int go)
 {
 	char c;
@@ -337,6 +339,29 @@ static int mark_as_nobody(const struct mark_hub *h, int go)
 	return xpugap_recording() ? 0 : 2;
 }
 
+/* Its end cannot be waited for: it is told so, and what it marked before is there. */
+Test(mark_hostile, unwatched_process)
+{
+	struct mark_hub *h = hub();
+	struct mark_hub_stats st;
+	int null = open("/dev/null", O_RDONLY);
+
+	cr_assert_eq(dup2(null, h->epoll_fd), h->epoll_fd);
+	cr_assert(xpugap_connect(mark_hub__address(h)));
+	xpugap_step(0, 0);
+	cr_assert_eq(mark_hub__poll(h, check, NULL), 1);
+	xpugap_step(1, 0);
+	cr_assert_not(xpugap_recording());
+	mark_hub__poll(h, check, NULL);
+	cr_assert_eq(nsteps, 1);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.refused, 1);
+	cr_assert_eq(st.alive, 0);
+	mark_hub__free(h);
+}
+
+/* ---- other users ---- */
+
 static int run_as_nobody(struct mark_hub *h, bool as_target)
 {
 	int go[2], status;
@@ -349,7 +374,7 @@ static int run_as_nobody(struct mark_hub *h, bool as_target)
 		_exit(mark_as_nobody(h, go[0]));
 	}
 	if (as_target)
-		mark_hub__set_target(h, pid);
+		cr_assert_eq(mark_hub__add_target(h, pid), 0);
 	usleep(100000);
 	mark_hub__poll(h, check, NULL);
 	close(go[1]);
@@ -369,9 +394,38 @@ Test(mark_hostile, other_user)
 	cr_assert_eq(nsteps, 0);
 	cr_assert_eq(run_as_nobody(h, true), 0);
 	cr_assert_eq(nsteps, 2);
-	mark_hub__set_target(h, 0);
 	mark_hub__allow(h, 65534);
 	cr_assert_eq(run_as_nobody(h, false), 0);
 	cr_assert_eq(nsteps, 4);
+	mark_hub__free(h);
+}
+
+/* A further target is one more: the processes of those before may mark as ever. */
+Test(mark_hostile, other_user_of_several_targets)
+{
+	struct mark_hub *h = hub();
+	int go[2], status;
+	pid_t pids[3];
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root to become another user");
+	cr_assert_eq(pipe(go), 0);
+	for (int i = 0; i < 3; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			close(go[1]);
+			_exit(mark_as_nobody(h, go[0]));
+		}
+		cr_assert_eq(mark_hub__add_target(h, pids[i]), 0);
+	}
+	usleep(100000);
+	mark_hub__poll(h, check, NULL);
+	close(go[1]);
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(waitpid(pids[i], &status, 0), pids[i]);
+		cr_assert_eq(status, 0, "target %d: %x", i, status);
+	}
+	mark_hub__poll(h, check, NULL);
+	cr_assert_eq(nsteps, 6);
 	mark_hub__free(h);
 }

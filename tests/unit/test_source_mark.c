@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #include "userspace/mark/xpugap_mark.h"
+#include "userspace/source/recorder.h"
 #include "userspace/source/source.h"
+#include "userspace/trace/records.h"
 #include "userspace/trace/trace.h"
 
 #define CHILDREN 8
@@ -77,7 +80,22 @@ struct sums {
 	uint64_t types[REC_TYPE_MAX];
 	uint64_t corr_launch, corr_span;
 	uint64_t lost;
+	struct rec_hook_count count; /* of the marks */
+	char altered[4][32];	     /* the facts that tell of it, as "key=value" */
+	unsigned int naltered;
 };
+
+static void take_fact(struct sums *sums, const struct rec *rec)
+{
+	size_t klen, vlen;
+	const char *key = record__text(rec, 0, &klen), *value = record__text(rec, 1, &vlen);
+
+	if (strncmp(key, "mark.", 5) != 0 && strncmp(key, "trace.", 6) != 0)
+		return;
+	cr_assert_lt(sums->naltered, 4);
+	snprintf(sums->altered[sums->naltered++], sizeof(sums->altered[0]), "%.*s=%.*s", (int)klen,
+		 key, (int)vlen, value);
+}
 
 static void check(int fd, struct sums *sums)
 {
@@ -91,6 +109,11 @@ static void check(int fd, struct sums *sums)
 		cr_assert_geq(ev.rec->time_ns, last);
 		last = ev.rec->time_ns;
 		sums->types[ev.rec->type]++;
+		if (ev.rec->type == REC_META)
+			take_fact(sums, ev.rec);
+		if (ev.rec->type == REC_HOOK_COUNT &&
+		    ((const struct rec_hook_count *)ev.rec)->hook == REC_HOOK_MARK)
+			sums->count = *(const struct rec_hook_count *)ev.rec;
 		if (ev.rec->type == REC_LAUNCH)
 			sums->corr_launch ^= ((const struct rec_launch *)ev.rec)->corr;
 		if (ev.rec->type == REC_SPAN)
@@ -137,6 +160,8 @@ Test(mark_source, programs_to_trace, .timeout = 120)
 	cr_assert_eq(sums.types[REC_NAME], 3); /* worker, forward, gemm: once each */
 	cr_assert_eq(sums.types[REC_HOOK], 1);
 	cr_assert_eq(sums.types[REC_HOOK_COUNT], 1);
+	cr_assert_eq(sums.count.records, st.records);
+	cr_assert_eq(sums.count.hits, 0); /* nobody counts what programs were about to mark */
 	cr_assert_geq(st.records, CHILDREN * THREADS * MARKS * 4);
 	close(fd);
 }
@@ -155,5 +180,37 @@ Test(mark_source, not_asked_for)
 	cr_assert_eq(source_mark.stop(s), 0);
 	source_mark.close(s);
 	trace_writer__free(w);
+	close(fd);
+}
+
+/* A record that comes long after its time is given a later one; the trace says how many there were.
+ */
+Test(mark_source, altered_times_are_told, .timeout = 60)
+{
+	static const char *const probes[] = {"mark", NULL};
+	int fd = memfd_create("trace", 0);
+	struct recorder_opts opts = {.fd = fd, .probes = probes, .no_priority = true};
+	struct rec_hook_count count = {
+		.hdr = {.type = REC_HOOK_COUNT, .size = sizeof(count), .time_ns = 1},
+		.hook = REC_HOOK_TASK,
+	};
+	struct recorder *r = recorder__new(&opts);
+	uint64_t until;
+	struct sums sums = {0};
+
+	cr_assert_not_null(r);
+	cr_assert_eq(recorder__start(r), 0);
+	until = xpugap_now() + 600000000; /* more than a round */
+	while (xpugap_now() < until)
+		cr_assert_geq(recorder__poll(r, -1), 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(recorder__append(r, &count.hdr), 0);
+	cr_assert_eq(recorder__stop(r), 0);
+	cr_assert_eq(recorder__finish(r), 0);
+	recorder__free(r);
+	lseek(fd, 0, SEEK_SET);
+	check(fd, &sums);
+	cr_assert_eq(sums.naltered, 1);
+	cr_assert_str_eq(sums.altered[0], "trace.clamped=3");
 	close(fd);
 }

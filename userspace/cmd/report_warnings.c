@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "userspace/cmd/report.h"
@@ -106,6 +107,36 @@ static void about_losses(const struct report *r, struct speaker *sp)
 	}
 }
 
+static uint64_t number_of(const struct report *r, const char *key)
+{
+	const char *text = session__fact(r->session, key);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* What the recorder changed or turned away, which no loss tells of. */
+static void about_altered(const struct report *r, struct speaker *sp)
+{
+	uint64_t clamped = number_of(r, "mark.clamped") + number_of(r, "trace.clamped");
+	uint64_t refused = number_of(r, "mark.refused");
+	uint64_t strange = number_of(r, "mark.strange");
+
+	if (clamped)
+		say(sp,
+		    "%llu records have another time than they came with (theirs could not be, or "
+		    "they came too late): "
+		    "steps and states are wrong by as much there",
+		    (unsigned long long)clamped);
+	if (strange)
+		say(sp, "%llu threads that marked could not be told from their process",
+		    (unsigned long long)strange);
+	if (refused)
+		say(sp,
+		    "%llu times a process that wanted to mark was not let in: its steps are "
+		    "missing",
+		    (unsigned long long)refused);
+}
+
 static void about_hooks(const struct report *r, struct speaker *sp)
 {
 	static const struct {
@@ -204,6 +235,7 @@ static void about_trace(const struct report *r, struct speaker *sp)
 
 	about_damage(r, sp);
 	about_losses(r, sp);
+	about_altered(r, sp);
 	about_hooks(r, sp);
 	if (steps__streams(r->steps) == 0 && report__hook_works(r, REC_HOOK_MARK, NULL))
 		say(sp, "no steps are marked: the program has to call xpugap_step() (see "

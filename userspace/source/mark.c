@@ -65,21 +65,42 @@ static int write_hook(struct source *s, uint64_t now)
 				    record__build(buf, sizeof(buf), &hook.hdr, texts, 2));
 }
 
-static int write_count(struct source *s)
+/* There are no hits: how many marks a program made is known from what came and what was lost. */
+static int write_count(struct source *s, const struct mark_hub_stats *st)
 {
-	struct mark_hub_stats st;
 	struct rec_hook_count count = {
 		.hdr = {.type = REC_HOOK_COUNT, .size = sizeof(count)},
 		.hook = REC_HOOK_MARK,
 		.cpu = REC_NO_CPU,
 	};
 
-	mark_hub__stats(s->hub, &st);
 	count.hdr.time_ns = mark_hub__now();
-	count.records = st.records;
-	count.lost = st.lost + st.bad;
-	count.hits = count.records + count.lost;
+	count.records = st->records;
+	count.lost = st->lost + st->bad;
 	return trace_writer__append(s->writer, TRACE_RING_META, &count.hdr);
+}
+
+/* What was altered or turned away stands in the trace; where nothing was, so does nothing. */
+static int write_facts(struct source *s, const struct mark_hub_stats *st)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} facts[] = {
+		{"mark.clamped", st->clamped},
+		{"mark.strange", st->strange},
+		{"mark.refused", st->refused},
+	};
+	char text[24];
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && !err; i++) {
+		if (!facts[i].value)
+			continue;
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)facts[i].value);
+		err = trace_writer__meta(s->writer, mark_hub__now(), facts[i].key, text);
+	}
+	return err;
 }
 
 /* ---- the source ---- */
@@ -107,7 +128,7 @@ static uint64_t ring_bytes(uint64_t budget)
 
 static int mark_open(struct source **out, const struct source_ctx *ctx)
 {
-	struct mark_hub_opts opts = {.target = ctx->target};
+	struct mark_hub_opts opts = {0};
 	struct source *s = calloc(1, sizeof(*s));
 	int ring, err = -ENOMEM;
 
@@ -125,6 +146,9 @@ static int mark_open(struct source **out, const struct source_ctx *ctx)
 	s->hub = mark_hub__new(&opts);
 	err = -errno;
 	if (!s->hub)
+		goto fail;
+	err = ctx->target ? mark_hub__add_target(s->hub, ctx->target) : 0;
+	if (err)
 		goto fail;
 	mark_hub__allow(s->hub, ctx->uid);
 	snprintf(s->env, sizeof(s->env), "%s=%s", MARK_ENV, mark_hub__address(s->hub));
@@ -144,9 +168,7 @@ static int mark_start(struct source *s)
 
 static int mark_add(struct source *s, pid_t pid)
 {
-	if (s->hub)
-		mark_hub__set_target(s->hub, pid);
-	return 0;
+	return s->hub ? mark_hub__add_target(s->hub, pid) : 0;
 }
 
 static int mark_poll(struct source *s)
@@ -156,6 +178,7 @@ static int mark_poll(struct source *s)
 
 static int mark_stop(struct source *s)
 {
+	struct mark_hub_stats st;
 	int n = 1, i;
 
 	if (!s->hub)
@@ -163,7 +186,10 @@ static int mark_stop(struct source *s)
 	mark_hub__stop(s->hub);
 	for (i = 0; n > 0 && i < LAST_SWEEPS; i++)
 		n = mark_hub__poll(s->hub, write_record, s);
-	return n < 0 ? n : write_count(s);
+	if (n < 0)
+		return n;
+	mark_hub__stats(s->hub, &st);
+	return write_count(s, &st) ?: write_facts(s, &st);
 }
 
 void source_mark__tell_tasks(struct source *s)

@@ -7,6 +7,7 @@
 
 #include "userspace/mark/abi.h"
 #include "userspace/source/mark_hub.h"
+#include "userspace/source/mark_peer.h"
 #include "userspace/source/mark_ring.h"
 
 #define MARK_WAITING 64 /* connections whose hello has not come yet */
@@ -68,6 +69,7 @@ struct mark_hub {
 	int epoll_fd;
 	uid_t uid;
 	uid_t allowed_uid;
+	struct mark_targets targets; /* their descendants may mark whatever their uid */
 	bool tell_tasks;
 	uint64_t swept_ns;     /* when the last sweep began */
 	uint64_t horizon_ns;   /* no record older than this will come */

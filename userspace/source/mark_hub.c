@@ -3,22 +3,17 @@
 #include "userspace/source/mark_hub.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,24 +21,12 @@
 #include "userspace/lib/log.h"
 #include "userspace/mark/abi.h"
 #include "userspace/source/mark_drain.h"
-#include "userspace/source/mark_peer.h"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
+#include "userspace/source/mark_visitor.h"
 
 #define MAX_PROCESSES 4096
 #define MAX_WAIT_NS   10000000000ULL /* for a hello */
 #define SPARE_FDS     128	     /* for connections, and for the rest of the recorder */
 #define ACCEPT_MAX    8192	     /* in one poll: twice what can wait */
-
-/* What came with a connection. */
-struct visitor {
-	struct mark_hello hello;
-	struct ucred cred;
-	int memfd;
-	int pidfd;
-};
 
 uint64_t mark_hub__now(void)
 {
@@ -108,9 +91,9 @@ void mark_hub__allow(struct mark_hub *h, uid_t uid)
 	h->allowed_uid = uid;
 }
 
-void mark_hub__set_target(struct mark_hub *h, pid_t target)
+int mark_hub__add_target(struct mark_hub *h, pid_t target)
 {
-	h->opts.target = target;
+	return mark_targets__add(&h->targets, target);
 }
 
 void mark_hub__tell_tasks(struct mark_hub *h)
@@ -123,52 +106,7 @@ void mark_hub__tell_tasks(struct mark_hub *h)
 static bool may_mark(const struct mark_hub *h, const struct ucred *cred)
 {
 	return cred->uid == 0 || cred->uid == h->uid || cred->uid == h->allowed_uid ||
-	       (h->opts.target && mark_peer__below(cred->pid, h->opts.target));
-}
-
-/*
- * Only memory of a kind that cannot be cut, cannot run out of huge pages and that no file system
- * of the program's stands behind.
- */
-static bool is_sound(int memfd, const struct mark_hello *hello)
-{
-	struct statfs fs;
-	struct stat st;
-	int seals = fcntl(memfd, F_GET_SEALS);
-
-	if (seals < 0 || (seals & MARK_SEALS) != MARK_SEALS)
-		return false;
-	if (fstatfs(memfd, &fs) || fs.f_type != TMPFS_MAGIC || fstat(memfd, &st))
-		return false;
-	return (uint64_t)st.st_size == mark_region__bytes(hello->slots, hello->ring_bytes);
-}
-
-static bool is_hello(const struct mark_hello *h)
-{
-	return h->magic == MARK_MAGIC && h->abi == MARK_ABI && h->slots >= 1 &&
-	       h->slots <= MARK_SLOTS_MAX && h->ring_bytes >= MARK_RING_BYTES_MIN &&
-	       h->ring_bytes <= MARK_RING_BYTES_MAX && !(h->ring_bytes & (h->ring_bytes - 1));
-}
-
-/* Take the descriptors of a message, however many there are; keep the first. */
-static int take_fds(struct msghdr *msg)
-{
-	int kept = -1, fd;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t n = c->cmsg_len - CMSG_LEN(0);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i + sizeof(int) <= n; i += sizeof(int)) {
-			memcpy(&fd, CMSG_DATA(c) + i, sizeof(fd));
-			if (kept < 0)
-				kept = fd;
-			else
-				close(fd);
-		}
-	}
-	return kept;
+	       mark_targets__have(&h->targets, cred->pid);
 }
 
 /*
@@ -186,48 +124,6 @@ static void make_room_for_fds(const struct mark_hub *h)
 	setrlimit(RLIMIT_NOFILE, &rl);
 }
 
-/* The exact process where the kernel can say so, else whoever has its pid now. */
-static int open_peer(int fd, pid_t pid)
-{
-	socklen_t len = sizeof(int);
-	int pidfd;
-
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
-		return pidfd;
-	if (errno != ENOPROTOOPT)
-		return -errno;
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return pidfd < 0 ? -errno : pidfd;
-}
-
-/* 0; -EAGAIN: not sent yet; -EBADMSG: nothing of ours. */
-static int receive_hello(int fd, struct visitor *v)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(4 * sizeof(int))];
-	} control;
-	struct iovec iov = {&v->hello, sizeof(v->hello)};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	socklen_t len = sizeof(v->cred);
-	ssize_t n;
-
-	n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EBADMSG;
-	v->memfd = take_fds(&msg);
-	if (n != sizeof(v->hello) || v->memfd < 0 || !is_hello(&v->hello) ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &v->cred, &len) || v->cred.pid <= 0)
-		return -EBADMSG;
-	v->pidfd = open_peer(fd, v->cred.pid);
-	return 0;
-}
-
 static struct mark_process *find_process(struct mark_hub *h, pid_t pid)
 {
 	for (struct mark_process *p = h->processes; p; p = p->next)
@@ -240,10 +136,12 @@ static bool has_ended(const struct mark_process *p)
 {
 	struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
 
+	if (p->pidfd < 0)
+		return kill(p->pid, 0) < 0 && errno == ESRCH;
 	return poll(&fd, 1, 0) == 1;
 }
 
-static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
+static struct mark_process *add_process(struct mark_hub *h, struct mark_visitor *v)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 	struct mark_process *p = calloc(1, sizeof(*p));
@@ -258,7 +156,7 @@ static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
 	p->pidfd = v->pidfd;
 	v->pidfd = -1;
 	ev.data.ptr = p;
-	/* one that ended before we looked: its rings are emptied now and never again */
+	/* one that ended before we looked, or whose end we cannot see: emptied now, never again */
 	p->gone = p->pidfd < 0 || epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, p->pidfd, &ev);
 	p->next = h->processes;
 	h->processes = p;
@@ -268,8 +166,16 @@ static struct mark_process *add_process(struct mark_hub *h, struct visitor *v)
 	return p;
 }
 
+/* The first is said; all are counted. */
+static void count_refused(struct mark_hub *h, const struct mark_visitor *v, const char *why)
+{
+	if (!h->stats.refused++)
+		log_warning("marks of process %d (uid %u) are not recorded: %s", v->cred.pid,
+			    v->cred.uid, why);
+}
+
 /* Take the visitor's region, with the process that it is if we do not know it. */
-static int take_in(struct mark_hub *h, struct mark_process *p, struct visitor *v)
+static int take_in(struct mark_hub *h, struct mark_process *p, struct mark_visitor *v)
 {
 	struct mark_map *m;
 
@@ -291,11 +197,15 @@ static int take_in(struct mark_hub *h, struct mark_process *p, struct visitor *v
 	p->maps = m;
 	p->nmaps++;
 	h->nfds++;
+	if (p->gone && !has_ended(p)) {
+		mark_map__close(m);
+		count_refused(h, v, "its end cannot be waited for");
+	}
 	return 0;
 }
 
 /* Let a program that is not taken know it, so that it stops marking. */
-static void turn_away(struct mark_hub *h, struct visitor *v, const char *why)
+static void turn_away(struct mark_hub *h, struct mark_visitor *v, const char *why)
 {
 	struct mark_map *m = NULL;
 
@@ -305,18 +215,16 @@ static void turn_away(struct mark_hub *h, struct visitor *v, const char *why)
 		v->memfd = -1;
 	mark_map__close(m);
 	mark_map__free(m);
-	if (!h->stats.refused++)
-		log_warning("marks of process %d (uid %u) are not recorded: %s", v->cred.pid,
-			    v->cred.uid, why);
+	count_refused(h, v, why);
 }
 
-static void admit(struct mark_hub *h, struct visitor *v)
+static void admit(struct mark_hub *h, struct mark_visitor *v)
 {
 	struct mark_process *p;
 	int err;
 
-	if (!is_sound(v->memfd, &v->hello)) {
-		h->stats.refused++;
+	if (!mark_visitor__is_sound(v)) {
+		count_refused(h, v, "its memory is not such as marks go through");
 		return;
 	}
 	p = find_process(h, v->cred.pid);
@@ -337,15 +245,16 @@ static void admit(struct mark_hub *h, struct visitor *v)
 /* 0, or -EAGAIN if the hello has not come yet. */
 static int welcome(struct mark_hub *h, int fd)
 {
-	struct visitor v = {.memfd = -1, .pidfd = -1};
-	int err = receive_hello(fd, &v);
+	struct mark_visitor v;
+	int err = mark_visitor__receive(&v, fd);
 
 	if (!err)
 		admit(h, &v);
-	if (v.memfd >= 0)
-		close(v.memfd);
-	if (v.pidfd >= 0)
-		close(v.pidfd);
+	else if (err == -EPROTO)
+		count_refused(h, &v, "its library of marks is of another version");
+	else if (err == -ESRCH)
+		count_refused(h, &v, "it cannot be seen from the recorder's pid namespace");
+	mark_visitor__end(&v);
 	return err == -EAGAIN ? err : 0;
 }
 
@@ -500,6 +409,7 @@ void mark_hub__free(struct mark_hub *h)
 			close(h->waiting[i].fd);
 	if (h->epoll_fd >= 0)
 		close(h->epoll_fd);
+	mark_targets__free(&h->targets);
 	mark_drain__free(h);
 	free(h);
 }

@@ -18,7 +18,6 @@ struct mark_hub_opts {
 	uint32_t slots;		/* rings of a region; 0: MARK_SLOTS */
 	uint64_t ring_bytes;	/* a power of two; 0: MARK_RING_BYTES */
 	uint32_t max_processes; /* that mark at the same time; 0: 4,096 */
-	pid_t target;		/* whose descendants may mark whatever their uid; 0: none */
 };
 
 struct mark_hub_stats {
@@ -28,7 +27,7 @@ struct mark_hub_stats {
 	uint64_t clamped; /* records with an impossible time, which was corrected */
 	uint64_t bytes;	  /* of records */
 	uint64_t processes;
-	uint64_t refused; /* processes: other users', too many, or of another version */
+	uint64_t refused; /* regions of other users, of too many, of another version, ... */
 	uint64_t strange; /* threads whose id is not known here: named as their process */
 	uint32_t alive;	  /* processes now */
 };
@@ -44,7 +43,8 @@ const char *mark_hub__address(const struct mark_hub *h);
 
 /* Besides root and the recorder's own user, @uid may mark (a target that runs as another). */
 void mark_hub__allow(struct mark_hub *h, uid_t uid);
-void mark_hub__set_target(struct mark_hub *h, pid_t target);
+/* The tree of @target may mark whatever its uid. 0 or -ENOMEM. */
+int mark_hub__add_target(struct mark_hub *h, pid_t target);
 
 /* Precede the first record of each thread by a TASK record. */
 void mark_hub__tell_tasks(struct mark_hub *h);

@@ -2,6 +2,8 @@
 #include "userspace/source/mark_peer.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +50,43 @@ static int status_of(pid_t pid, const char *key, bool last, pid_t *value, int *c
 	return read_status(path, key, last, value, count);
 }
 
-bool mark_peer__below(pid_t pid, pid_t root)
+int mark_targets__add(struct mark_targets *t, pid_t pid)
+{
+	size_t n = 0;
+	pid_t *pids;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->pids[i] != pid && (kill(t->pids[i], 0) == 0 || errno != ESRCH))
+			t->pids[n++] = t->pids[i];
+	t->n = n;
+	pids = realloc(t->pids, (n + 1) * sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	t->pids = pids;
+	t->pids[t->n++] = pid;
+	return 0;
+}
+
+void mark_targets__free(struct mark_targets *t)
+{
+	free(t->pids);
+	*t = (struct mark_targets){0};
+}
+
+static bool is_target(const struct mark_targets *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->pids[i] == pid)
+			return true;
+	return false;
+}
+
+bool mark_targets__have(const struct mark_targets *t, pid_t pid)
 {
 	int count;
 
-	for (int depth = 0; depth < 256 && pid > 1; depth++) {
-		if (pid == root)
+	for (int depth = 0; t->n && depth < 256 && pid > 1; depth++) {
+		if (is_target(t, pid))
 			return true;
 		if (status_of(pid, "PPid", false, &pid, &count))
 			return false;

@@ -4,12 +4,23 @@
 #define XPUGAP_SOURCE_MARK_PEER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "bpf/include/events.h"
 
-/* Is @pid @root or below it, as far as /proc tells (a daemon that left its parent is not)? */
-bool mark_peer__below(pid_t pid, pid_t root);
+/* The roots of the recorded trees. */
+struct mark_targets {
+	pid_t *pids;
+	size_t n;
+};
+
+/* 0 or -ENOMEM. Those that have ended are forgotten. */
+int mark_targets__add(struct mark_targets *t, pid_t pid);
+/* Is @pid one of them or below one, as far as /proc tells (a daemon that left its parent is not)?
+ */
+bool mark_targets__have(const struct mark_targets *t, pid_t pid);
+void mark_targets__free(struct mark_targets *t);
 
 /*
  * Is @pid in another (deeper) pid namespace than we are? @claimed, what it says its pid is,

@@ -347,6 +347,19 @@ int recorder__poll(struct recorder *r, int wake_fd)
 
 /* ---- the end ---- */
 
+/* Records that came too late to stand where they belong have another time than they came with. */
+static int tell_clamped(struct recorder *r)
+{
+	struct trace_writer_stats w;
+	char text[24];
+
+	trace_writer__stats(r->writer, &w);
+	if (!w.clamped)
+		return 0;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)w.clamped);
+	return trace_writer__meta(r->writer, hostclock__now(), "trace.clamped", text);
+}
+
 int recorder__stop(struct recorder *r)
 {
 	unsigned int i;
@@ -364,6 +377,8 @@ int recorder__stop(struct recorder *r)
 	r->clock_ns = 0;
 	if (!err)
 		err = sweep(r, &w, true);
+	if (!err)
+		err = tell_clamped(r);
 	return err ? writer_failed(r, err) : 0;
 }
 
