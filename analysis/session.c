@@ -12,6 +12,9 @@
 
 #define CLONE_PARENT 0x8000
 
+/* prev_state of a task's last switch: EXIT_DEAD, EXIT_ZOMBIE */
+#define STATE_ENDED (0x10 | 0x20)
+
 #define NOTIFY(s, op, ...)                                                                         \
 	do {                                                                                       \
 		size_t o_;                                                                         \
@@ -377,6 +380,8 @@ static void on_switch(struct session *s, const struct rec *rec, uint16_t cpu)
 	if (timeline__switch(&s->timeline, cpu, rec->time_ns, prev, r->prev_state,
 			     r->flags & REC_SCHED_PREEMPT, next))
 		session__fail(s);
+	if (prev && r->prev_state & STATE_ENDED)
+		end_task(s, (struct task *)prev, rec->time_ns); /* TASK_EXIT may be lost */
 }
 
 static void on_waking(struct session *s, const struct rec *rec)

@@ -152,7 +152,17 @@ const char *session__fact(const struct session *s, const char *key);
 /* The row that @p belongs to: its own or that of its nearest ancestor that has one. */
 struct session_row *process__row(const struct process *p);
 
-/* Were records of one of @hooks (bits 1 << REC_HOOK_x) lost between the two moments? */
+/* The hooks, as bits 1 << REC_HOOK_x, that tell what a thread did. */
+#define SESSION_HOST_HOOKS                                                                         \
+	(1u << REC_HOOK_TASK | 1u << REC_HOOK_SCHED | 1u << REC_HOOK_SYSCALL | 1u << REC_HOOK_MARK)
+
+/*
+ * Is what was lost of @hook perhaps a record of one of @hooks? META stands for all: the trace file
+ * took no more, or was damaged. So does a hook that we do not know.
+ */
+bool session__concerns(uint32_t hook, uint32_t hooks);
+
+/* Were records of one of @hooks lost between the two moments? */
 bool session__lost_between(const struct session *s, uint32_t hooks, uint64_t from_ns,
 			   uint64_t to_ns);
 

@@ -89,6 +89,8 @@ void session__on_lost(struct session *s, const struct rec *rec)
 	if (r->hook < REC_HOOK_MAX)
 		s->lost_by_hook[r->hook] += r->count;
 	s->lost_total += r->count;
+	if (session__concerns(r->hook, 1u << REC_HOOK_SCHED))
+		timeline__lost(&s->timeline, r->since_ns, rec->time_ns);
 	if (!s->losses)
 		s->losses = calloc(SESSION_MAX_LOSSES, sizeof(*s->losses));
 	if (!s->losses) {
@@ -109,6 +111,11 @@ void session__on_lost(struct session *s, const struct rec *rec)
 	l->until_ns = rec->time_ns > l->until_ns ? rec->time_ns : l->until_ns;
 }
 
+bool session__concerns(uint32_t hook, uint32_t hooks)
+{
+	return hook == REC_HOOK_META || hook >= REC_HOOK_MAX || hooks & 1u << hook;
+}
+
 bool session__lost_between(const struct session *s, uint32_t hooks, uint64_t from_ns,
 			   uint64_t to_ns)
 {
@@ -117,7 +124,7 @@ bool session__lost_between(const struct session *s, uint32_t hooks, uint64_t fro
 
 	for (i = 0; i < s->nlosses; i++) {
 		l = &s->losses[i];
-		if ((l->hook >= REC_HOOK_MAX || hooks & 1u << l->hook) && l->until_ns > from_ns &&
+		if (session__concerns(l->hook, hooks) && l->until_ns > from_ns &&
 		    l->since_ns < to_ns)
 			return true;
 	}

@@ -23,14 +23,16 @@ struct member {
 	struct stream *stream; /* that it belongs to as of @generation */
 	uint64_t generation;
 	enum step_group group;
-	unsigned int counted; /* bits of groups in which the stream has counted it */
-	uint64_t ioctl_since; /* it has been in an ioctl since then; 0: it is in none */
+	unsigned int counted;  /* bits of groups in which the stream has counted it */
+	uint64_t ioctl_since;  /* it has been in an ioctl since then; 0: it is in none */
+	uint64_t ioctl_losses; /* steps.losses as it was said to be */
 };
 
 struct steps {
 	struct session *session;
 	int slot;
 	uint64_t generation; /* grows when a stream begins or ends, or a task moves */
+	uint64_t losses;     /* that may have been returns of ioctls */
 	struct stream **streams;
 	size_t nstreams;
 	struct step_row *rows;
@@ -176,6 +178,12 @@ static void add_ioctl_time(struct steps *a, struct task *t, struct member *m, ui
 		spread(st, m->group, offsetof(struct facts, ioctl_ns), begin, end);
 }
 
+/* Is it in an ioctl, as far as we know? */
+static bool in_ioctl(const struct steps *a, const struct member *m)
+{
+	return m->ioctl_since && m->ioctl_losses == a->losses;
+}
+
 /* No step ends any more: one that has begun is none. */
 static void end_stream(struct steps *a, struct stream *st)
 {
@@ -191,7 +199,7 @@ static void on_task_end(void *ctx, struct task *t, uint64_t time_ns)
 	struct member *m = member_of(a, t);
 	struct stream *st = m ? stream_of(a, t, m) : NULL;
 
-	if (st && m->ioctl_since) {
+	if (st && in_ioctl(a, m)) {
 		add_ioctl_time(a, t, m, m->ioctl_since, time_ns);
 		st->pub.open_ioctls++;
 	}
@@ -384,26 +392,65 @@ static void on_ioctl(struct steps *a, struct task *t, struct member *m, const st
 		step->facts[m->group].ioctls++;
 }
 
+/* The number of ioctl where the trace was made, as SCHED_SWITCH has it. -1: not known. */
+static int ioctl_nr(const struct steps *a, uint32_t flags)
+{
+	const char *arch = session__fact(a->session, "host.arch");
+
+	if (flags & REC_SCHED_COMPAT)
+		return 54;
+	if (!arch)
+		return -1;
+	return strcmp(arch, "x86_64") == 0 ? 16 : 29;
+}
+
+/* A thread that leaves the cpu in no ioctl is in none: that it returned was lost. */
+static void on_switch(struct steps *a, struct member *m, const struct rec *rec)
+{
+	const struct rec_sched_switch *r = RECORD(sched_switch, rec);
+	int nr;
+
+	if (!m->ioctl_since || r->prev_nr == REC_NR_UNKNOWN)
+		return;
+	nr = r->prev_nr >= 0 ? ioctl_nr(a, r->flags) : -1;
+	if (r->prev_nr < 0 || (nr >= 0 && r->prev_nr != nr))
+		m->ioctl_since = 0;
+}
+
 static int steps_event(void *state, const struct rec *rec)
 {
 	struct steps *a = state;
 	struct task *t = session__task(a->session, rec->tid);
 	struct member *m = t ? member_of(a, t) : NULL;
 
+	if (rec->type == REC_LOST)
+		a->losses += session__concerns(RECORD(lost, rec)->hook, 1u << REC_HOOK_SYSCALL);
 	if (!m)
 		return a->err;
 	switch (rec->type) {
 	case REC_MARK_STEP:
 		a->err = a->err ?: on_mark(a, t, m, rec);
+		m->ioctl_since = 0;
 		break;
 	case REC_COUNTER:
 		on_counter(a, t, m, rec);
+		m->ioctl_since = 0;
+		break;
+	case REC_ROLE:
+	case REC_UNIT_BEGIN:
+	case REC_UNIT_HANDOVER:
+	case REC_UNIT_END: /* it says so itself: it runs, outside of the kernel */
+		m->ioctl_since = 0;
+		break;
+	case REC_SCHED_SWITCH:
+		on_switch(a, m, rec);
 		break;
 	case REC_IOCTL:
 		on_ioctl(a, t, m, rec);
 		break;
 	case REC_IOCTL_BLOCKED:
 		m->ioctl_since = RECORD(ioctl_blocked, rec)->start_ns;
+		m->ioctl_losses = a->losses;
 		break;
 	case REC_TASK_EXEC: /* another program: what it marks are other steps */
 		if (m->own)
@@ -416,7 +463,8 @@ static int steps_event(void *state, const struct rec *rec)
 }
 
 static const uint16_t wants[] = {
-	REC_MARK_STEP, REC_COUNTER, REC_IOCTL, REC_IOCTL_BLOCKED, REC_TASK_EXEC, 0,
+	REC_MARK_STEP,	REC_COUNTER,	   REC_IOCTL,	 REC_IOCTL_BLOCKED, REC_TASK_EXEC, REC_ROLE,
+	REC_UNIT_BEGIN, REC_UNIT_HANDOVER, REC_UNIT_END, REC_SCHED_SWITCH,  REC_LOST,	   0,
 };
 
 static void *steps_new(struct session *s, const void *opts)
@@ -438,8 +486,6 @@ static void *steps_new(struct session *s, const void *opts)
 
 static int steps_finish(void *state)
 {
-	const uint32_t hooks = 1u << REC_HOOK_SCHED | 1u << REC_HOOK_MARK | 1u << REC_HOOK_SYSCALL |
-			       1u << REC_HOOK_TASK;
 	struct steps *a = state;
 	struct step_stream *st;
 	size_t i, k;
@@ -450,8 +496,8 @@ static int steps_finish(void *state)
 			return -ENOMEM;
 		for (k = 0; k < st->n; k++)
 			st->steps[k].lost =
-				session__lost_between(a->session, hooks, st->steps[k].begin_ns,
-						      st->steps[k].end_ns);
+				session__lost_between(a->session, SESSION_HOST_HOOKS,
+						      st->steps[k].begin_ns, st->steps[k].end_ns);
 	}
 	return a->err;
 }

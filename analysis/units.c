@@ -297,8 +297,6 @@ static void *units_new(struct session *s, const void *opts)
 /* Only complete units stay; their kinds get their names. */
 static int units_finish(void *state)
 {
-	const uint32_t hooks = 1u << REC_HOOK_SCHED | 1u << REC_HOOK_MARK | 1u << REC_HOOK_SYSCALL |
-			       1u << REC_HOOK_TASK;
 	struct units *a = state;
 	struct unit_row *row;
 	size_t i, n = 0;
@@ -310,7 +308,8 @@ static int units_finish(void *state)
 			continue;
 		kind = session__name(a->session, row->kind_id);
 		row->kind = kind ? kind : "";
-		row->lost = session__lost_between(a->session, hooks, row->begin_ns, row->end_ns);
+		row->lost = session__lost_between(a->session, SESSION_HOST_HOOKS, row->begin_ns,
+						  row->end_ns);
 		a->rows[n++] = *row;
 	}
 	a->n = n;

@@ -23,6 +23,28 @@ void timeline__free(struct timeline *tl)
 	tl->ncpus = 0;
 }
 
+static void forget_told(struct timeline_thread *th)
+{
+	if (!th->told)
+		return;
+	th->told = false;
+	*th->link_told = th->next_told;
+	if (th->next_told)
+		th->next_told->link_told = th->link_told;
+}
+
+static void keep_told(struct timeline *tl, struct timeline_thread *th)
+{
+	if (th->told || !th->watched)
+		return;
+	th->told = true;
+	th->next_told = tl->told;
+	th->link_told = &tl->told;
+	if (tl->told)
+		tl->told->link_told = &th->next_told;
+	tl->told = th;
+}
+
 /* Deliver the open interval as @state; the next begins at @t. */
 static void close_as(struct timeline *tl, struct timeline_thread *th, enum host_state state,
 		     uint64_t t)
@@ -30,6 +52,7 @@ static void close_as(struct timeline *tl, struct timeline_thread *th, enum host_
 	uint64_t begin = th->since;
 
 	th->open = false;
+	keep_told(tl, th);
 	if (t <= begin)
 		return;
 	if (!th->watched)
@@ -49,9 +72,26 @@ static void leave_cpu(struct timeline *tl, struct timeline_thread *th)
 /* The watch begins: the next switch tells what it is in now. */
 static void reopen(struct timeline_thread *th)
 {
+	forget_told(th);
 	th->open = true;
 	th->woken_at = 0;
 	th->woken = th->woken_early = false;
+}
+
+/* The watch begins anew after a loss, in which it may have been woken while it ran. */
+static void reopen_at_loss(struct timeline_thread *th)
+{
+	reopen(th);
+	th->woken = true;
+}
+
+/* An open thread may have had events before @lost_until: what is told from now on is of later. */
+static void settle(struct timeline *tl, struct timeline_thread *th)
+{
+	if (!th->open || th->since >= tl->lost_until)
+		return;
+	close_as(tl, th, HOST_UNKNOWN, tl->lost_until);
+	reopen_at_loss(th);
 }
 
 /* The first event after the watch began found it not running: it slept until it was woken. */
@@ -81,10 +121,12 @@ void timeline__watch(struct timeline *tl, struct timeline_thread *th, uint64_t t
 
 void timeline__end(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 {
+	settle(tl, th);
 	if (th->open && th->woken_at)
 		close_open(tl, th, t);
 	close_as(tl, th, th->open ? HOST_UNKNOWN : th->state, t);
 	leave_cpu(tl, th);
+	forget_told(th);
 }
 
 /* An event was missed: what @th did since the last one is not known, the next one tells more. */
@@ -96,13 +138,34 @@ static void lose(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 	reopen(th);
 }
 
+/*
+ * Threads that are open stay so, see settle(). So this looks at each thread once, however many
+ * losses there are, unless it has had an event in between.
+ */
+void timeline__lost(struct timeline *tl, uint64_t since, uint64_t t)
+{
+	struct timeline_thread *th;
+
+	if (t > tl->lost_until)
+		tl->lost_until = t;
+	while ((th = tl->told)) {
+		/* a wake-up before its sleep: the switch that would tell whether may be lost */
+		if (!th->woken_early)
+			close_as(tl, th, th->state, since < t ? since : t);
+		lose(tl, th, t);
+		reopen_at_loss(th);
+	}
+}
+
 static void switch_out(struct timeline *tl, struct timeline_thread *th, uint32_t cpu, uint64_t t,
 		       enum host_state to)
 {
-	bool ran = th->open ||
-		   (th->state == HOST_RUNNING && (th->cpu == cpu || th->cpu == TIMELINE_NO_CPU));
-	bool woken = th->open ? th->woken_at : th->woken;
+	bool ran, woken;
 
+	settle(tl, th);
+	ran = th->open ||
+	      (th->state == HOST_RUNNING && (th->cpu == cpu || th->cpu == TIMELINE_NO_CPU));
+	woken = th->woken || (th->open && th->woken_at);
 	close_as(tl, th, ran ? HOST_RUNNING : HOST_UNKNOWN, t);
 	leave_cpu(tl, th);
 	th->woken_early = ran && woken && to != HOST_RUNNABLE;
@@ -119,6 +182,7 @@ static void switch_in(struct timeline *tl, struct timeline_thread *th, uint32_t 
 {
 	enum host_state was = th->state;
 
+	settle(tl, th);
 	if (th->open)
 		close_open(tl, th, t);
 	else if (was == HOST_RUNNING)
@@ -174,6 +238,7 @@ int timeline__switch(struct timeline *tl, uint32_t cpu, uint64_t t, struct timel
 
 void timeline__waking(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 {
+	settle(tl, th);
 	if (th->open) {
 		if (!th->woken_at)
 			th->woken_at = t;
@@ -190,10 +255,12 @@ void timeline__waking(struct timeline *tl, struct timeline_thread *th, uint64_t 
 
 void timeline__acted(struct timeline *tl, struct timeline_thread *th, uint64_t t)
 {
-	bool runs = th->open || th->state == HOST_RUNNING;
+	bool runs;
 
+	settle(tl, th);
+	runs = th->open || th->state == HOST_RUNNING;
 	if (th->open)
-		th->woken = th->woken_at;
+		th->woken |= th->woken_at != 0;
 	close_as(tl, th, runs ? HOST_RUNNING : HOST_UNKNOWN, t);
 	th->state = HOST_RUNNING;
 	if (!runs)

@@ -22,7 +22,8 @@
  * The watch begins when the thread is known and scheduler records flow, whichever is later; the
  * time before it is UNKNOWN. A mark that the thread itself emits proves that it runs. The last
  * interval has no second end; it gets the state that its beginning suggests. After a lost event
- * the watch begins anew.
+ * the watch begins anew. So it does for all threads where events are known to be lost, whosever
+ * they were: from the loss on to its end all is UNKNOWN that no event tells.
  */
 #ifndef XPUGAP_ANALYSIS_ACCOUNT_TIMELINE_H
 #define XPUGAP_ANALYSIS_ACCOUNT_TIMELINE_H
@@ -53,6 +54,9 @@ struct timeline_thread {
 	bool woken;	   /* a wake-up came while it ran */
 	uint64_t woken_at; /* first wake-up while open, 0: none */
 	bool woken_early;  /* one came before the switch that began this interval */
+	/* among those whose state a loss would make uncertain */
+	bool told;
+	struct timeline_thread *next_told, **link_told;
 };
 
 struct timeline_ops {
@@ -68,6 +72,8 @@ struct timeline {
 	void *ctx;
 	struct timeline_thread **on_cpu; /* who runs there as far as records tell */
 	size_t ncpus;
+	struct timeline_thread *told; /* watched and not open */
+	uint64_t lost_until;
 };
 
 void timeline__init(struct timeline *tl, const struct timeline_ops *ops, void *ctx);
@@ -88,6 +94,8 @@ void timeline__end(struct timeline *tl, struct timeline_thread *th, uint64_t t);
 int timeline__switch(struct timeline *tl, uint32_t cpu, uint64_t t, struct timeline_thread *prev,
 		     uint32_t prev_state, bool preempted, struct timeline_thread *next);
 void timeline__waking(struct timeline *tl, struct timeline_thread *th, uint64_t t);
+/* Events between @since and @t were lost, of whichever thread. */
+void timeline__lost(struct timeline *tl, uint64_t since, uint64_t t);
 /* @th did something of itself at @t. Closes the open interval there, so that sum[] is exact. */
 void timeline__acted(struct timeline *tl, struct timeline_thread *th, uint64_t t);
 

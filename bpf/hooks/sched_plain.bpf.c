@@ -67,13 +67,14 @@ static __always_inline void tell_call(__u32 tid, struct call *call)
 	ring__submit(h, rec);
 }
 
+/* One that has ended, of which TASK_EXIT was told, is no target any more; nor is it a neighbour. */
 static __always_inline __u32 who(struct task_state *from, struct task_state *to)
 {
 	__u32 flags = 0;
 
-	if (from)
+	if (from && !(from->flags & TASK_STATE_ENDED))
 		flags |= REC_SCHED_PREV_TARGET;
-	if (to)
+	if (to && !(to->flags & TASK_STATE_ENDED))
 		flags |= REC_SCHED_NEXT_TARGET;
 	barrier_var(flags); /* else the compiler computes with the pointers */
 	return flags;
@@ -84,8 +85,8 @@ int sched_switch(void *ctx)
 {
 	__u32 prev = plain__u32(ctx, at_prev_pid), next = plain__u32(ctx, at_next_pid);
 	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
-	struct task_state *from = plain__find(prev);
-	__u32 flags = who(from, plain__find(next));
+	struct task_state *from = plain__find(prev), *to = plain__find(next);
+	__u32 flags = who(from, to);
 	struct rec_sched_switch *rec;
 	__u64 state, t;
 
@@ -105,7 +106,7 @@ int sched_switch(void *ctx)
 		rec->flags = flags | (!state || state & REPORT_MAX ? REC_SCHED_PREEMPT : 0);
 		ring__submit(h, rec);
 	}
-	if (!(flags & REC_SCHED_NEXT_TARGET))
+	if (!to)
 		neighbour(h, next, 0, ctx + at_next_comm);
 	cost__end(h, t);
 	return 0;
@@ -114,7 +115,8 @@ int sched_switch(void *ctx)
 static __always_inline int waking(__u32 wakee, __u32 cpu, __u32 flags)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
-	__u32 targets = who(plain__find(plain__tid()), plain__find(wakee));
+	struct task_state *from = plain__find(plain__tid());
+	__u32 targets = who(from, plain__find(wakee));
 	struct rec_sched_waking *rec;
 	__u64 t;
 
@@ -131,7 +133,7 @@ static __always_inline int waking(__u32 wakee, __u32 cpu, __u32 flags)
 		rec->flags = flags | targets | (plain__tid() ? 0 : REC_SCHED_IRQ);
 		ring__submit(h, rec);
 	}
-	if (!(targets & REC_SCHED_PREV_TARGET))
+	if (!from)
 		neighbour(h, plain__tid(), plain__pid(), NULL);
 	cost__end(h, t);
 	return 0;

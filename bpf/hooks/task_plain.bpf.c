@@ -134,7 +134,7 @@ int sched_process_exit(void *ctx)
 	return 0;
 }
 
-/* The state stays until here: a task that has ended leaves the cpu once more. */
+/* The state stays until here: a task that has ended still runs a while, and is no neighbour. */
 SEC("tracepoint/sched/sched_process_free")
 int sched_process_free(void *ctx)
 {

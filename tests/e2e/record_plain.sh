@@ -34,6 +34,26 @@ holds '[.[] | select(.type == "task_exit")] | length == 121'
 holds '[.[] | select(.type == "task_exec")] | length == 21'
 holds 'any(.type == "task" and .fields.flags == "0x1")'
 holds 'all(.type != "lost")'
+python3 - <<'PY' || fail "one that had ended was still a target"
+import json, sys
+
+ended, seen = set(), 0
+for line in open("events"):
+    r = json.loads(line)
+    f = r.get("fields", {})
+    if r["type"] == "task_exit":
+        ended.add(r["tid"])
+    elif r["type"] == "task_fork":
+        ended.discard(f["child_tid"])
+    elif r["type"] in ("sched_switch", "sched_waking"):
+        flags = int(f["flags"], 0)
+        who = [(r["tid"], 2), (f["next_tid"] if "next_tid" in f else f["wakee_tid"], 4)]
+        bad = [tid for tid, bit in who if tid in ended and flags & bit]
+        seen += any(tid in ended for tid, _ in who)
+        if bad:
+            sys.exit(f"{line}: {bad} had ended")
+sys.exit(not seen)
+PY
 
 "$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/switches" >out 2>err || fail "switches"
 "$XPUGAP" dump --json trace >events

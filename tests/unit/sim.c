@@ -132,8 +132,8 @@ static void switch_to(struct sim *s, int cpu, uint32_t prev_state, int next)
 			 .start_ns = p->ioctl_since);
 	if (flows(s))
 		SIM_EMIT(s, (uint32_t)cpu, SCHED_SWITCH, sched_switch, p ? p->tid : 0,
-			 .next_tid = n ? n->tid : 0, .prev_state = prev_state, .prev_nr = -1,
-			 .flags = flags);
+			 .next_tid = n ? n->tid : 0, .prev_state = prev_state,
+			 .prev_nr = p && p->ioctl_since ? 16 : -1, .flags = flags);
 	if (p) {
 		if (flows(s))
 			count(s, p,

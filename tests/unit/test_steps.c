@@ -158,6 +158,252 @@ Test(steps, losses_mark_the_steps_they_touch)
 	analysis_set__free(set);
 }
 
+/* ---- what is not touched by a loss is right ---- */
+
+struct window {
+	uint64_t begin, end; /* all that lies in between is lost */
+};
+
+#define WINDOWS 3
+
+static bool is_in(const struct window *w, uint64_t t)
+{
+	return w->begin < t && t <= w->end;
+}
+
+/* What a thread did, not who it is nor where steps begin: that is not told again. */
+static bool may_be_lost(const struct rec *rec)
+{
+	if (rec->type == REC_SCHED_SWITCH)
+		return ((const struct rec_sched_switch *)rec)->prev_state != 0x20;
+	return rec->type == REC_SCHED_WAKING || rec->type == REC_IOCTL ||
+	       rec->type == REC_IOCTL_BLOCKED;
+}
+
+/* Windows of some length, each cut where something is that may not be lost. */
+static void make_windows(struct sim *s, struct window *w)
+{
+	uint64_t length = s->now - s->sched_from;
+	struct sim_record *r;
+	struct rec *rec;
+	size_t at, i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		w[i].begin = s->sched_from + length * (i + 1) / (WINDOWS + 2);
+		w[i].end = w[i].begin + length / (WINDOWS + 2);
+	}
+	for (at = 0; at < s->used; at += sizeof(*r) + r->size) {
+		r = (struct sim_record *)(s->records + at);
+		rec = (struct rec *)r->bytes;
+		for (i = 0; i < WINDOWS; i++)
+			if (is_in(&w[i], rec->time_ns) && !may_be_lost(rec))
+				w[i].end = rec->time_ns - 1;
+	}
+}
+
+static void tell_lost(struct analysis_set *set, const struct window *w, uint32_t hook)
+{
+	const struct rec_lost lost = {
+		.hdr = {.type = REC_LOST, .size = sizeof(lost), .time_ns = w->end},
+		.hook = hook,
+		.count = 1,
+		.since_ns = w->begin,
+	};
+	struct trace_event ev = {&lost.hdr, UINT16_MAX};
+
+	cr_assert_eq(analysis_set__event(set, &ev), 0);
+}
+
+static struct analysis_set *analyse_with_windows(struct sim *s, const struct window *w,
+						 size_t *dropped)
+{
+	struct analysis_set *set = new_set();
+	struct sim_record *r;
+	struct trace_event ev;
+	size_t at, done = 0;
+
+	for (at = 0; at < s->used; at += sizeof(*r) + r->size) {
+		r = (struct sim_record *)(s->records + at);
+		ev.rec = (const struct rec *)r->bytes;
+		ev.ring = (uint16_t)r->ring;
+		for (; done < WINDOWS && w[done].end < ev.rec->time_ns; done++) {
+			if (s->seed & 1) {
+				tell_lost(set, &w[done], REC_HOOK_META);
+				continue;
+			}
+			tell_lost(set, &w[done], REC_HOOK_SCHED);
+			tell_lost(set, &w[done], REC_HOOK_SYSCALL);
+		}
+		if (done < WINDOWS && is_in(&w[done], ev.rec->time_ns)) {
+			++*dropped;
+			continue;
+		}
+		cr_assert_eq(analysis_set__event(set, &ev), 0);
+	}
+	cr_assert_eq(analysis_set__finish(set), 0);
+	return set;
+}
+
+static uint64_t asleep(const struct facts *f)
+{
+	return f->host_ns[HOST_BLOCKED] + f->host_ns[HOST_STOPPED];
+}
+
+/* Not known may be what was, but nothing may be said that was not; true if all was known. */
+static bool expect_nothing_wrong(const struct facts *got, const struct facts *want)
+{
+	cr_assert_eq(facts__total_ns(got), facts__total_ns(want));
+	cr_assert_leq(got->host_ns[HOST_RUNNING], want->host_ns[HOST_RUNNING]);
+	cr_assert_leq(got->host_ns[HOST_RUNNABLE], want->host_ns[HOST_RUNNABLE]);
+	/* of a thread that is woken first, no record tells whether it slept or was stopped */
+	cr_assert_leq(asleep(got), asleep(want));
+	cr_assert_leq(got->ioctl_ns, want->ioctl_ns);
+	cr_assert_eq(got->voluntary, want->voluntary);
+	cr_assert_eq(got->involuntary, want->involuntary);
+	cr_assert_eq(got->ioctls, want->ioctls);
+	return got->host_ns[HOST_UNKNOWN] == want->host_ns[HOST_UNKNOWN];
+}
+
+Test(steps, what_no_loss_touches_is_right)
+{
+	size_t i, k, g, exact = 0, unknown = 0, lost = 0, dropped = 0;
+	const struct step_stream *st;
+	struct window w[WINDOWS];
+	struct analysis_set *set;
+	uint64_t seed;
+	struct sim *s;
+
+	for (seed = 1; seed <= 400; seed++) {
+		s = sim__play(seed, 4000);
+		make_windows(s, w);
+		set = analyse_with_windows(s, w, &dropped);
+		for (i = 0; i < steps__streams(steps_of(set)); i++) {
+			st = steps__stream(steps_of(set), i);
+			for (k = 0; k < st->n; k++) {
+				lost += st->steps[k].lost;
+				for (g = 0; g < STEP_GROUPS && !st->steps[k].lost; g++) {
+					struct facts *want =
+						s->streams[st->tid / 100 - 1].steps[k].facts;
+
+					if (expect_nothing_wrong(&st->steps[k].facts[g], &want[g]))
+						exact++;
+					else
+						unknown++;
+				}
+			}
+		}
+		analysis_set__free(set);
+		sim__free(s);
+	}
+	cr_expect_gt(lost, 500);
+	cr_expect_gt(dropped, 5000);
+	cr_expect_gt(exact, 9 * unknown, "%zu exact, %zu not known", exact, unknown);
+}
+
+Test(steps, a_lost_return_does_not_keep_a_thread_in_its_ioctl)
+{
+	const struct rec_meta meta = {.key_len = 9, .value_len = 6};
+	const struct step *steps;
+	struct analysis_set *set;
+	uint32_t tid;
+
+	begin_script();
+	sim__emit_text(&script, &((struct rec_meta){meta.hdr, 9, 6}).hdr, REC_META, sizeof(meta), 0,
+		       "host.archx86_64");
+	for (tid = 10; tid < 16; tid++)
+		task(tid, 10, 1, 5, "prog");
+	mark_step(2000, 10, 0, 0);
+	for (tid = 11; tid < 16; tid++)
+		SIM_EMIT(&script, 0, IOCTL_BLOCKED, ioctl_blocked, tid, .start_ns = 2000);
+	at(3000);
+	/* 11 is in none, 12 in another call, 13 in the same; 14 marks; of 15 nothing is heard */
+	SIM_EMIT(&script, 0, SCHED_SWITCH, sched_switch, 11, .prev_state = 1, .prev_nr = -1,
+		 .flags = REC_SCHED_PREV_TARGET);
+	SIM_EMIT(&script, 0, SCHED_SWITCH, sched_switch, 12, .prev_state = 1, .prev_nr = 202,
+		 .flags = REC_SCHED_PREV_TARGET);
+	SIM_EMIT(&script, 0, SCHED_SWITCH, sched_switch, 13, .prev_state = 1, .prev_nr = 16,
+		 .flags = REC_SCHED_PREV_TARGET);
+	SIM_EMIT(&script, 100, UNIT_BEGIN, unit_begin, 14, .unit = 1);
+	mark_step(4000, 10, 1, 1);
+	mark_step(5000, 10, REC_NO_STEP, 1);
+	set = end_script();
+	steps = steps__stream(steps_of(set), 0)->steps;
+	cr_expect_eq(steps[0].facts[STEP_OTHERS].ioctl_ns, 2 * 2000);
+	cr_expect_eq(steps[1].facts[STEP_OTHERS].ioctl_ns, 2 * 1000);
+	cr_expect_eq(steps__stream(steps_of(set), 0)->open_ioctls, 2);
+	analysis_set__free(set);
+
+	begin_script();
+	task(10, 10, 1, 5, "prog");
+	task(11, 10, 1, 5, "prog");
+	mark_step(2000, 10, 0, 0);
+	SIM_EMIT(&script, 0, IOCTL_BLOCKED, ioctl_blocked, 11, .start_ns = 2000);
+	mark_step(3000, 10, 1, 1);
+	SIM_EMIT(&script, 0, LOST, lost, 0, .hook = REC_HOOK_SYSCALL, .count = 1, .since_ns = 2500);
+	mark_step(4000, 10, 2, 1);
+	mark_step(5000, 10, REC_NO_STEP, 1);
+	set = end_script();
+	steps = steps__stream(steps_of(set), 0)->steps;
+	cr_expect(steps[0].lost && !steps[1].lost);
+	cr_expect_eq(steps[1].facts[STEP_OTHERS].ioctl_ns, 0);
+	cr_expect_eq(steps__stream(steps_of(set), 0)->open_ioctls, 0);
+	analysis_set__free(set);
+}
+
+/* The disk was full, or the file is damaged: it may have been anything. */
+Test(steps, a_loss_of_the_recorder_itself_is_one_of_all)
+{
+	const struct step_stream *st;
+	const struct unit_row *units;
+	struct analysis_set *set;
+	size_t n;
+
+	begin_script();
+	mark_step(2000, 10, 0, 0);
+	SIM_EMIT(&script, 0, UNIT_BEGIN, unit_begin, 10, .unit = 1);
+	mark_step(3000, 10, 1, 1);
+	SIM_EMIT(&script, 0, UNIT_END, unit_end, 10, .unit = 1);
+	at(3500);
+	SIM_EMIT(&script, 0, UNIT_BEGIN, unit_begin, 10, .unit = 2);
+	mark_step(4000, 10, 2, 1);
+	SIM_EMIT(&script, 0, UNIT_END, unit_end, 10, .unit = 2);
+	SIM_EMIT(&script, 0, LOST, lost, 0, .hook = REC_HOOK_META, .count = 9, .since_ns = 3200);
+	set = end_script();
+	st = steps__stream(steps_of(set), 0);
+	cr_assert_eq(st->n, 2);
+	cr_expect(!st->steps[0].lost && st->steps[1].lost);
+	units = units_of(set, &n);
+	cr_assert_eq(n, 2);
+	cr_expect(!units[0].lost && units[1].lost);
+	analysis_set__free(set);
+}
+
+/* TASK_EXIT is lost: the last switch tells the end as well. */
+Test(steps, a_thread_whose_end_was_lost_is_in_no_later_step)
+{
+	static const uint32_t last_states[] = {0x10, 0x20};
+	const struct step *steps;
+	struct analysis_set *set;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		begin_script();
+		task(10, 10, 1, 5, "prog");
+		task(11, 10, 1, 5, "prog");
+		sched_switch(1500, 0, 0, 11);
+		mark_step(2000, 10, 0, 0);
+		sched_switch(2500, 11, last_states[i], 0);
+		mark_step(3000, 10, 1, 1);
+		mark_step(4000, 10, 2, 1);
+		set = end_script();
+		steps = steps__stream(steps_of(set), 0)->steps;
+		cr_expect_eq(steps[0].facts[STEP_OTHERS].host_ns[HOST_RUNNING], 500);
+		cr_expect_eq(facts__total_ns(&steps[0].facts[STEP_OTHERS]), 500);
+		cr_expect_eq(facts__total_ns(&steps[1].facts[STEP_OTHERS]), 0);
+		analysis_set__free(set);
+	}
+}
+
 Test(steps, workers_in_child_processes_are_loaders)
 {
 	const struct step_stream *st;

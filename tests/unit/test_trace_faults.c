@@ -88,9 +88,8 @@ static void write_until_full(struct shared *s, int fd, uint64_t most)
 }
 
 /* The first records of the file are those that were appended, then comes what was lost: the end. */
-static void expect_cut_short(const char *path, const struct shared *s)
+static void expect_cut_short_in(struct trace_reader *r, const struct shared *s, uint64_t behind)
 {
-	struct trace_reader *r = trace_reader__open(path);
 	const struct rec_lost *lost;
 	struct trace_damage d;
 	struct trace_event ev;
@@ -112,10 +111,17 @@ static void expect_cut_short(const char *path, const struct shared *s)
 	cr_assert_eq(n + s->stats.lost, s->appended);
 	cr_assert_gt(n, 0);
 	trace_reader__damage(r, &d);
-	cr_assert_eq(d.bad_chunks + d.skipped_bytes, 0);
+	cr_assert_eq(d.bad_chunks, 0);
+	cr_assert_geq(d.skipped_bytes, behind);
+	cr_assert(behind || !d.skipped_bytes);
 	cr_assert_not(d.truncated);
 	cr_assert_eq(counted, s->stats.lost);
 	trace_reader__free(r);
+}
+
+static void expect_cut_short(const char *path, const struct shared *s)
+{
+	expect_cut_short_in(trace_reader__open(path), s, 0);
 }
 
 static void limit_file_size(int flags, rlim_t limit)
@@ -149,9 +155,69 @@ Test(trace_faults, file_size_limit)
 		limit_file_size(0, limit);
 		limit_file_size(O_APPEND, limit);
 	}
-	/* wherever in a chunk the limit lies, down to where the end itself does not fit behind it */
+	/* wherever in a chunk the limit lies, down to where the end itself does not fit behind it
+	 */
 	for (limit = 40000; limit < 43000; limit += 67)
 		limit_file_size(0, limit);
+}
+
+/* The trace begins @at bytes into a file of @old bytes that were there before. */
+static void limit_in_old_file(int flags, size_t old, size_t at, rlim_t limit)
+{
+	struct rlimit rl = {limit, limit};
+	struct shared *s = share();
+	int fd, again, status;
+	char *path = temporary_file(0, &fd);
+	uint8_t *before = malloc(old), *after;
+	size_t size, i;
+	pid_t pid;
+
+	for (i = 0; i < old; i++)
+		before[i] = (uint8_t)(i % 251);
+	cr_assert_eq(write(fd, before, old), (ssize_t)old);
+	close(fd);
+	pid = fork();
+	if (pid == 0) {
+		fd = open(path, O_WRONLY | flags);
+		if (fd < 0 || (!flags && lseek(fd, (off_t)at, SEEK_SET) < 0))
+			_exit(5);
+		setrlimit(RLIMIT_FSIZE, &rl);
+		write_until_full(s, fd, 200000);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0, "status %x", status);
+	cr_assert_eq(s->err, -EFBIG);
+	fd = open(path, O_RDONLY);
+	after = whole_file(fd, &size);
+	cr_assert_geq(size, at);
+	cr_assert_eq(memcmp(before, after, at), 0);
+	/* nobody has written behind the limit */
+	if (old > limit) {
+		cr_assert_eq(size, old);
+		cr_assert_eq(memcmp(before + limit, after + limit, old - limit), 0);
+	}
+	again = memory_file(after + at, size - at);
+	expect_cut_short_in(trace_reader__open_fd(again, "again"), s,
+			    old > limit ? old - limit : 0);
+	unlink(path);
+	free(path);
+	free(before);
+	free(after);
+	close(fd);
+	close(again);
+	munmap(s, sizeof(*s));
+}
+
+Test(trace_faults, what_was_in_the_file_before_stays)
+{
+	/* as the shell's >> opens it: the descriptor stands at 0, bytes go to the end */
+	limit_in_old_file(O_APPEND, 5000, 5000, 100000);
+	limit_in_old_file(O_APPEND, 70000, 70000, 100000);
+	limit_in_old_file(0, 5000, 5000, 100000);
+	limit_in_old_file(0, 5000, 1000, 100000);
+	limit_in_old_file(0, 99000, 1000, 100000);
+	limit_in_old_file(0, 300000, 1000, 100000);
 }
 
 /* A disk that is full: one of our own, in a mount namespace that ends with the child. */

@@ -2,6 +2,7 @@
 #include "userspace/trace/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,7 +16,11 @@
 
 struct sink {
 	int fd;
-	off_t start; /* of our bytes in the file; -1: not a regular file */
+	off_t start;	/* of our bytes in the file; -1: not a regular file */
+	off_t old_size; /* of the file before we wrote */
+	off_t at;	/* where the next byte goes */
+	off_t reached;	/* how far we ever wrote, if the file still reaches there */
+	bool appends;
 	bool sync;
 	bool piped;
 	bool (*give_up)(void *arg);
@@ -89,8 +94,13 @@ struct sink *sink__new(int fd, bool sync)
 		err = -errno;
 		goto out;
 	}
-	if (S_ISREG(st.st_mode))
-		s->start = lseek(fd, 0, SEEK_CUR);
+	if (S_ISREG(st.st_mode)) {
+		/* each write goes to the end, wherever the descriptor stands */
+		s->appends = fcntl(fd, F_GETFL) & O_APPEND;
+		s->start = s->appends ? st.st_size : lseek(fd, 0, SEEK_CUR);
+		s->old_size = st.st_size;
+		s->at = s->reached = s->start;
+	}
 	s->sync = sync && S_ISREG(st.st_mode);
 	s->piped = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
 out:
@@ -178,6 +188,9 @@ int sink__write(struct sink *s, const void *data, size_t size, size_t *done)
 	sigpending(&pending);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
 	err = write_all(s, data, size, done);
+	s->at += (off_t)*done;
+	if (s->reached < s->at)
+		s->reached = s->at;
 	if (err == -EPIPE && !sigismember(&pending, SIGPIPE)) {
 		sigdelset(&set, SIGXFSZ);
 		sigtimedwait(&set, NULL, &now);
@@ -203,11 +216,22 @@ void sink__sync(struct sink *s)
 
 int sink__rewind(struct sink *s, uint64_t size)
 {
+	off_t end = s->start + (off_t)size;
+	struct stat st;
+
 	if (s->start < 0)
 		return -ESPIPE;
-	if (ftruncate(s->fd, s->start + (off_t)size) ||
-	    lseek(s->fd, s->start + (off_t)size, SEEK_SET) < 0)
+	if (fstat(s->fd, &st))
 		return -errno;
+	/* what others appended meanwhile is not ours to cut off */
+	if (s->appends && st.st_size != s->reached)
+		return -ESPIPE;
+	/* nor is what lay in the file behind all that we have written over */
+	if ((s->reached >= s->old_size && ftruncate(s->fd, end)) || lseek(s->fd, end, SEEK_SET) < 0)
+		return -errno;
+	s->at = end;
+	if (s->reached >= s->old_size)
+		s->reached = end;
 	return 0;
 }
 

@@ -28,7 +28,10 @@ int sink__write(struct sink *s, const void *data, size_t size, size_t *done);
 /* Ask for durability of what is written; returns at once. */
 void sink__sync(struct sink *s);
 
-/* Go back to @size bytes after the place where this sink began; -ESPIPE for a pipe. */
+/*
+ * Go back to @size bytes after the place where this sink began, and cut off what was written there,
+ * but nothing else; -ESPIPE for a pipe, and where others have appended to the file.
+ */
 int sink__rewind(struct sink *s, uint64_t size);
 
 /* End the helper; make everything durable. 0 or the first error of a sync. */
