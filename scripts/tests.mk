@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests: unit (Criterion, one program), e2e (shell), fuzz (libFuzzer), bench, lint.
+# Tests: unit (Criterion, one program), e2e (shell), guest (shell, under other kernels), fuzz
+# (libFuzzer), bench, lint.
 #
 # make check T='sched*'   only the tests whose names fit
 # make fuzz FUZZ=NAME     only that target
@@ -114,13 +115,18 @@ CHECKS += $(foreach l,$(LINTS),--command 'lint/$l=$(call missing,$l); $(SUBMAKE)
 CHECKS += $(foreach f,$(FUZZ_NAMES),--command \
 	    'fuzz/$f=$(call missing,$(CLANG)); $(SUBMAKE) fuzz-seeds-$f')
 
-.PHONY: check check-unit check-e2e check-static
+# other kernels, emulated: too slow for sanitizers
+GUEST := $(if $(SAN),,$(patsubst %,--guest %,$(sort $(wildcard tests/guest/*.sh))))
+
+.PHONY: check check-unit check-e2e check-guest check-static
 check: all $(O)/tests/unit $(PROGS) $(FAKES)
-	$(Q)$(RUN) $(if $(SAN),,$(CHECKS)) --unit $(O)/tests/unit $(E2E)
+	$(Q)$(RUN) $(if $(SAN),,$(CHECKS)) --unit $(O)/tests/unit $(E2E) $(GUEST)
 check-unit: $(O)/tests/unit
 	$(Q)$(RUN) --unit $(O)/tests/unit
 check-e2e: all $(PROGS) $(FAKES)
 	$(Q)$(RUN) $(E2E)
+check-guest: all $(PROGS)
+	$(Q)$(RUN) $(GUEST)
 check-static: all
 	$(Q)$(RUN) $(CHECKS)
 
