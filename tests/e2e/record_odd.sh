@@ -39,6 +39,21 @@ grep -q 'exited with status 3' out || fail "its target did not run"
 grep -q 'bad file descriptor' err || fail "not said that standard output is closed"
 "$XPUGAP" dump t1 >&- 2>err && fail "records went to a closed standard output"
 
+# ---- the target's signals are those that its caller had ----
+
+for blocked in "" USR1 INT; do
+	python3 - "$blocked" "$XPUGAP" record -q -e mark -o t0 -f -- \
+		sed -n 's/SigBlk:.//p' /proc/self/status >out 2>err <<'END' || fail "record"
+import os, signal, sys
+if sys.argv[1]:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.Signals["SIG" + sys.argv[1]]})
+os.execvp(sys.argv[2], sys.argv[2:])
+END
+	want=0
+	[ -z "$blocked" ] || want=$((1 << ($(kill -l "$blocked") - 1)))
+	[ $((16#$(cat out))) = $want ] || fail "signals blocked: $(cat out), not $want (${blocked:-none})"
+done
+
 # ---- pipes ----
 
 mkfifo pipe

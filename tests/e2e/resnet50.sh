@@ -18,6 +18,18 @@ grep -q emulated "$dir/err" "$dir"/bf16/* || fail "nobody says that bf16 is emul
 run --device null -o "$dir/null" >"$dir/out" 2>"$dir/err" || fail "tiny on null"
 ! grep -q '"loss"' "$dir"/null/*.data || fail "null has computed a loss"
 
+# the number of a class counts the empty ones before it: 1000 is one too many, 999 is not
+mkdir -p "$dir/images"
+(cd "$dir/images" && seq -f %04.0f 0 1000 | xargs mkdir)
+mapfile -t files < <(find "$dir/data" -name '*.jpeg' -o -name '*.JPEG' -o -name '*.jpg' | head -8)
+[ ${#files[@]} = 8 ] || fail "no images were made"
+cp "${files[@]}" "$dir/images/0999"
+run --data "$dir/images" -o "$dir/999" >"$dir/out" 2>"$dir/err" || fail "class 999 was refused"
+mv "$dir/images/0999"/* "$dir/images/1000"
+! run --data "$dir/images" -o "$dir/1000" >"$dir/out" 2>"$dir/err" || fail "class 1000 was accepted"
+grep -q "has 1001 classes, more than 1000" "$dir/err" || fail "nobody says what is wrong with class 1000"
+grep -q "setup failed" "$dir/err" "$dir"/1000/*.data || fail "class 1000 was found out too late"
+
 for bad in "--batch-size 1" "--image-size 16" "--data $dir/nowhere"; do
 	# shellcheck disable=SC2086
 	! run $bad -o "$dir/bad" >"$dir/out" 2>"$dir/err" || fail "$bad was accepted"

@@ -39,6 +39,64 @@ sys.exit(not any(r["name"] == "sched" and r["state"] != "missing" for r in rows)
 	exit 77
 }
 
+# ---- a step that failed has no end ----
+
+"$fakes" run stumbling nan steady -e mark --size tiny -o "$dir/failed" >"$dir/out" 2>"$dir/err"
+[ $? = 1 ] || fail "exit status"
+"$fakes" dump --json "$dir/failed" >"$dir/json" 2>"$dir/err" || fail "dump exited with $?"
+"$fakes" report --json "$dir/failed" >"$dir/report" 2>"$dir/err" || fail "report exited with $?"
+python3 - "$dir" <<'END' || fail "a step that failed counts"
+import json, sys
+names, marks = {}, {}
+for line in open(sys.argv[1] + "/json"):
+    r = json.loads(line)
+    if r["type"] == "row":
+        names[r["fields"]["pid"]] = r["fields"]["name"]
+    elif r["type"] == "mark_step":
+        marks.setdefault(r["pid"], []).append(r["fields"]["step"])
+steps = {names[pid]: s for pid, s in marks.items()}
+# the third fails, or computes what is no number
+assert steps["stumbling"] == steps["nan"] == [0, 1, 2], steps
+assert len(steps["steady"]) == 7 and steps["steady"][:6] == list(range(6)), steps
+complete = {w["name"]: len(w["steps"]) for w in json.load(open(sys.argv[1] + "/report"))["workloads"]}
+assert complete == {"stumbling": 2, "nan": 2, "steady": 6}, complete
+END
+
+# ---- a row whose process cannot become the program ends as it began ----
+
+# So much environment that the program itself starts, and the process of its row, which has longer
+# arguments, does not (E2BIG).
+with_pad() { (
+	ulimit -s 512
+	n=$1
+	shift
+	PAD=$(head -c $((n / 2)) /dev/zero | tr '\0' x)
+	export PAD PAD2=$PAD
+	exec "$@"
+); }
+command=("$fakes" run steady -e mark --size tiny -o "$dir/big")
+low=1000 high=140000
+while [ $((high - low)) -gt 8 ]; do
+	middle=$(((low + high) / 2))
+	# as many bytes, but a command that does nothing
+	with_pad $middle "$fakes" xyz steady -e mark --size tiny -o "$dir/big" >/dev/null 2>"$dir/err"
+	if grep -q "rgument list too long" "$dir/err"; then
+		high=$middle
+	else
+		low=$middle
+	fi
+done
+with_pad $low "${command[@]}" >"$dir/out" 2>"$dir/err"
+[ $? = 1 ] || fail "exit status with a full environment"
+grep -q "steady.D0: cannot be started: argument list too long" "$dir/err" || fail "it was started"
+"$fakes" dump --json -t row "$dir/big" >"$dir/json" || fail "dump exited with $?"
+python3 - "$dir" <<'END' || fail "the row has no end"
+import json, sys
+begin, end = [json.loads(line)["fields"] for line in open(sys.argv[1] + "/json")]
+assert begin["pid"] == end["pid"] and begin["name"] == end["name"] == "steady"
+assert (begin["state"], end["state"], end["status"]) == ("begin", "end", 127 << 8), (begin, end)
+END
+
 # ---- rows and steps, and nothing of other programs ----
 
 "$fakes" run steady crashing -d cpu,null -r 2 --size tiny -o "$dir/r" >"$dir/out" 2>"$dir/err"

@@ -177,17 +177,46 @@ Test(launch, passes_environment_directory_and_output)
 	close(fds[1]);
 }
 
+Test(launch, gives_the_target_the_signals_it_is_told)
+{
+	char *const *argv = ARGV("sed", "-n", "s/SigBlk:.0*//p", "/proc/self/status");
+	struct launch_opts o = with(argv);
+	char text[64] = "";
+	struct launch *l;
+	sigset_t set, mask;
+	int fds[2];
+
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	sigaddset(&mask, SIGPIPE);
+	sigfillset(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	o.mask = &mask;
+	o.out_fd = fds[1];
+	l = launch__new(&o);
+	cr_assert(l);
+	cr_assert_eq(launch__exec(l), 0);
+	status_of(launch__pid(l));
+	cr_assert_gt(read(fds[0], text, sizeof(text) - 1), 0);
+	cr_assert_str_eq(text, "1200\n"); /* a bit for each: 10 and 13 */
+	launch__free(l);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 Test(launch, gives_the_target_no_signals_of_ours)
 {
 	char *const *argv =
 		ARGV("sh", "-c", "grep -E 'Sig(Blk|Cgt)' /proc/self/status; kill -INT $$");
 	struct launch_opts o = with(argv);
 	struct launch *l;
-	sigset_t set;
+	sigset_t set, before;
 	int status;
 
 	sigfillset(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	o.mask = &before;
 	o.out_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	l = launch__new(&o);
 	cr_assert(l);

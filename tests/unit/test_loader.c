@@ -385,6 +385,35 @@ Test(loader, empty_folder)
 	refuse(path, ENODATA, "no images in '%s': expected a subfolder");
 }
 
+/* They are numbered too: labels may go beyond the number of classes that have files. */
+Test(loader, empty_classes_are_numbered)
+{
+	static const char *const empty[] = {"a", "class0a", "z"};
+	struct loader_opts opts = base();
+	struct loader_stats stats;
+	struct loader_batch b;
+	struct loader *l;
+	int32_t most = 0;
+	char path[80];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, empty[i]);
+		cr_assert_eq(mkdir(path, 0755), 0);
+	}
+	l = loader__new(&opts);
+	cr_assert(l);
+	loader__stats(l, &stats);
+	cr_expect_eq(stats.classes, CLASSES);
+	cr_expect_eq(stats.labels, CLASSES + 2);
+	while (loader__next(l, &b) > 0) {
+		for (uint32_t i = 0; i < b.n; i++)
+			most = b.labels[i] > most ? b.labels[i] : most;
+		loader__release(l, &b);
+	}
+	cr_expect_eq(most, CLASSES + 1);
+	loader__free(l);
+}
+
 Test(loader, folder_of_empty_classes)
 {
 	char path[80];

@@ -16,6 +16,7 @@
 #include "userspace/cmd/tree.h"
 #include "userspace/lib/caller.h"
 #include "userspace/lib/column.h"
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/source/launch.h"
 #include "userspace/source/probe.h"
@@ -110,6 +111,7 @@ struct record {
 	struct recorder *recorder;
 	struct launch *launch;
 	int signal_fd;
+	sigset_t mask;	    /* of signals, as we were started with */
 	const char *name;   /* of the target */
 	unsigned int asked; /* how often we were asked to end */
 	bool ended;	    /* the target has */
@@ -118,27 +120,6 @@ struct record {
 	int status;	      /* of the target, as waitpid() gives it */
 	uint64_t deadline_ns; /* 0: none */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-/* The names of a list as the recorder wants them: NULL-terminated; NULL for none. */
-static const char **names_of(const struct opt_list *l)
-{
-	const char **names;
-
-	if (!l->n)
-		return NULL;
-	names = calloc(l->n + 1, sizeof(*names));
-	if (names)
-		memcpy(names, l->items, l->n * sizeof(*names));
-	return names;
-}
 
 /* ---- signals ---- */
 
@@ -151,7 +132,7 @@ static int open_signals(struct record *r)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	if (sigprocmask(SIG_BLOCK, &set, &r->mask) < 0)
 		return -errno;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return r->signal_fd < 0 ? -errno : 0;
@@ -276,6 +257,7 @@ static int begin(struct record *r, char **argv)
 		.caller = &r->caller,
 		.out_fd = strcmp(r->opts->output, "-") == 0 ? STDERR_FILENO : -1,
 		.err_fd = -1,
+		.mask = &r->mask,
 	};
 	int err;
 
@@ -300,7 +282,7 @@ static int begin(struct record *r, char **argv)
 	prepare_wait_tree(r);
 	err = launch__exec(r->launch);
 	if (!err && r->opts->max_duration_ns)
-		r->deadline_ns = now_ns() + r->opts->max_duration_ns;
+		r->deadline_ns = hostclock__now() + r->opts->max_duration_ns;
 	return err;
 }
 
@@ -308,7 +290,7 @@ static bool reached_limit(struct record *r)
 {
 	struct recorder_stats stats;
 
-	if (r->deadline_ns && now_ns() >= r->deadline_ns)
+	if (r->deadline_ns && hostclock__now() >= r->deadline_ns)
 		return true;
 	if (!r->opts->max_size)
 		return false;
@@ -454,7 +436,7 @@ static int run(const void *values, int argc, char **argv)
 {
 	const struct record_opts *o = values;
 	struct record r = {.opts = o, .signal_fd = -1, .out.fd = -1};
-	const char **probes = names_of(&o->probes), **require = names_of(&o->require);
+	const char **probes = opt_list__names(&o->probes), **require = opt_list__names(&o->require);
 	struct recorder_opts ropts = {
 		.probes = probes,
 		.require = require,

@@ -63,14 +63,6 @@ static const struct opt rows[] = {
 	{0},
 };
 
-uint64_t run__now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
-
 /* A directory that all may write to would not do: another could have put there what we read. */
 static const char *home_of(const struct caller *caller)
 {
@@ -121,17 +113,6 @@ static int check_opts(const struct run_opts *o, const struct workload *const *w,
 		return -EINVAL;
 	}
 	return workload__check_options(w, (size_t)n, &o->others) ?: check_devices(&o->devices);
-}
-
-/* As the recorder wants them: NULL-terminated; NULL for none. */
-static const char **probe_names(const struct opt_list *list)
-{
-	const char **names = list->n ? calloc(list->n + 1, sizeof(*names)) : NULL;
-	size_t i;
-
-	for (i = 0; names && i < list->n; i++)
-		names[i] = list->items[i];
-	return names;
 }
 
 static int resolve(struct run *r, const struct workload *const *w, int n)
@@ -229,7 +210,7 @@ static int open_events(struct run *r)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	if (sigprocmask(SIG_BLOCK, &set, &r->mask) < 0)
 		return -errno;
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -247,12 +228,7 @@ static int become_caller(const struct run *r)
 		log_error("cannot give up rights: %s", log__err(err));
 		return err;
 	}
-	if (r->caller.sudo && r->caller.name) {
-		setenv("HOME", r->caller.home, 1);
-		setenv("USER", r->caller.name, 1);
-		setenv("LOGNAME", r->caller.name, 1);
-		setenv("SHELL", r->caller.shell, 1);
-	}
+	caller__set_env(&r->caller);
 	return 0;
 }
 
@@ -332,7 +308,7 @@ static int run(const void *values, int argc, char **argv)
 	struct run_opts o = *(const struct run_opts *)values;
 	struct run r = {.o = &o, .argc = argc, .argv = argv, .epoll_fd = -1, .signal_fd = -1};
 	const struct workload *chosen[workload__count() + 1];
-	const char **probes = probe_names(&o.probes);
+	const char **probes = opt_list__names(&o.probes);
 	int n = workload__select(argv, argc, chosen), status = EXIT_USAGE;
 
 	r.trace.fd = -1;

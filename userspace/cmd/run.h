@@ -56,14 +56,13 @@ struct run {
 	struct recorder *recorder; /* NULL: not traced */
 	int epoll_fd;
 	int signal_fd;
+	sigset_t mask;	    /* of signals, as we were started with */
 	unsigned int asked; /* how often we were asked to end */
 	json_t *devices;    /* what workloads have said of them: {spec: {...}} */
 	uint64_t failed;    /* processes of rows that did */
 	uint64_t finished;
 	int err; /* a result could not be written */
 };
-
-uint64_t run__now(void); /* CLOCK_MONOTONIC, ns */
 
 /*
  * Where generated input is kept unless told: ~/.cache/xpugap of the caller (NULL: ourselves), or

@@ -11,10 +11,10 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "userspace/cmd/run_child.h"
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "workloads/suite/harness.h"
 #include "workloads/suite/options.h"
@@ -80,14 +80,6 @@ static json_t *command_json(const struct child *c)
 	return array;
 }
 
-static double unix_time(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Are there devices of different kinds? "cpu:0" and "cpu:1" are of one. */
 static bool are_mixed(const struct opt_list *list)
 {
@@ -135,7 +127,8 @@ static int open_data(struct child *c)
 	datafile__event(c->data, "config", run_dir__config(c->run, job, tag, n), NULL);
 	datafile__event(c->data, "meta", run_dir__meta(), NULL);
 	datafile__event(c->data, "start",
-			json_pack("{s:o, s:f}", "command", command_json(c), "time", unix_time()),
+			json_pack("{s:o, s:f}", "command", command_json(c), "time",
+				  hostclock__date()),
 			NULL);
 	return datafile__flush(c->data);
 }
@@ -180,6 +173,7 @@ static int fork_child(struct child *c, const int theirs[STREAMS])
 		.argv = c->args,
 		.out_fd = theirs[STREAM_STDOUT],
 		.err_fd = theirs[STREAM_STDERR],
+		.mask = &c->run->mask,
 		.group = true,
 	};
 	char data_fd[24];
@@ -241,16 +235,23 @@ static void record_row(const struct child *c, uint32_t state)
 	recorder__append(c->run->recorder, &rec.row.hdr);
 }
 
-/* The child exists, but is not the program yet. */
+/* The child exists, but is not the program yet. A row that began ends, also if it never is. */
 static int let_go(struct child *c)
 {
 	int err = 0;
 
 	if (c->run->recorder)
 		err = recorder__add(c->run->recorder, c->pid);
+	if (err)
+		return err;
 	record_row(c, REC_ROW_BEGIN);
-	c->begin_ns = run__now();
-	return err ?: launch__exec(c->launch);
+	c->begin_ns = hostclock__now();
+	err = launch__exec(c->launch);
+	if (err) {
+		c->status = W_EXITCODE(127, 0);
+		record_row(c, REC_ROW_END);
+	}
+	return err;
 }
 
 /* ---- end ---- */
@@ -259,7 +260,7 @@ static void write_end(struct child *c, json_t *return_code)
 {
 	datafile__event(c->data, "end",
 			json_pack("{s:o, s:f, s:o}", "command", command_json(c), "time",
-				  unix_time(), "return_code", return_code),
+				  hostclock__date(), "return_code", return_code),
 			NULL);
 }
 
@@ -337,9 +338,9 @@ void child__end(struct child *c, bool kill_it)
 		return;
 	kill(-c->pid, kill_it ? SIGKILL : SIGTERM);
 	/* the step under way may be finished */
-	c->kill_ns = kill_it ? UINT64_MAX : run__now() + 2 * SECOND + 2 * c->step_ns;
+	c->kill_ns = kill_it ? UINT64_MAX : hostclock__now() + 2 * SECOND + 2 * c->step_ns;
 	if (kill_it && !c->killed_ns)
-		c->killed_ns = run__now();
+		c->killed_ns = hostclock__now();
 }
 
 static void give_up(struct child *c)

@@ -19,6 +19,7 @@
 
 #include "analysis/milabench.h"
 #include "userspace/cmd/run.h"
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/lib/machine.h"
 #include "workloads/suite/options.h"
@@ -193,14 +194,6 @@ static int write_json(const struct run *r, const char *name, json_t *root)
 	return commit(f, part, path, err);
 }
 
-static double unix_time(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static json_t *strings(const struct opt_list *list)
 {
 	json_t *array = json_array();
@@ -244,9 +237,9 @@ int run_dir__write_config(const struct run *r)
 		json_array_append_new(words, voir__text(r->argv[i]));
 	return write_json(r, "config.json",
 			  json_pack("{s:s, s:f, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:o, s:b, s:b}",
-				    "version", XPUGAP_VERSION, "date", unix_time(), "asked", words,
-				    "workloads", rows_json(r), "devices", strings(&o->devices),
-				    "size", workload_sizes[o->size], "repeat",
+				    "version", XPUGAP_VERSION, "date", hostclock__date(), "asked",
+				    words, "workloads", rows_json(r), "devices",
+				    strings(&o->devices), "size", workload_sizes[o->size], "repeat",
 				    (json_int_t)o->repeat, "seed", (json_int_t)o->seed,
 				    "max_duration_ns", (json_int_t)o->max_ns, "data_dir",
 				    voir__text(r->data_dir), "verify", o->verify, "trace",
@@ -273,7 +266,7 @@ int run_dir__write_machine(const struct run *r)
 			  "jansson", JANSSON_VERSION, "zstd", ZSTD_versionString());
 	return write_json(r, "machine.json",
 			  json_pack("{s:s, s:f, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:O}", "xpugap",
-				    XPUGAP_VERSION, "date", unix_time(), "host",
+				    XPUGAP_VERSION, "date", hostclock__date(), "host",
 				    voir__text(m.kernel.nodename), "cpu", cpu, "memory_bytes",
 				    (json_int_t)m.memory_bytes, "memory_nodes", (int)m.nodes,
 				    "kernel", kernel, "distribution", voir__text(m.distro),
@@ -290,7 +283,7 @@ json_t *run_dir__meta(void)
 			 "cpu", "count", (int)m.cpus, "brand", voir__text(m.cpu), "os", "sysname",
 			 m.kernel.sysname, "nodename", voir__text(m.kernel.nodename), "release",
 			 m.kernel.release, "version", m.kernel.version, "machine", m.kernel.machine,
-			 "accelerators", "arch", "cpu", "gpus", "date", unix_time(), "xpugap",
+			 "accelerators", "arch", "cpu", "gpus", "date", hostclock__date(), "xpugap",
 			 "version", XPUGAP_VERSION);
 }
 

@@ -10,6 +10,7 @@
 
 #include "userspace/cmd/run.h"
 #include "userspace/cmd/tree.h"
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 
 #define POLL_MS	    100
@@ -73,7 +74,7 @@ static void wait_for_news(struct row *row)
 static void show_progress(struct row *row)
 {
 	char line[512] = "", one[256], key[64];
-	uint64_t now = run__now();
+	uint64_t now = hostclock__now();
 	size_t i, used = 0;
 	int done = 100, pct;
 
@@ -160,7 +161,7 @@ int run__row(struct run *r, const struct run_row *what, uint64_t repeat)
 		wait_for_news(&row);
 		for (i = 0; i < row.n; i++)
 			if (row.children[i])
-				child__check_time(row.children[i], run__now());
+				child__check_time(row.children[i], hostclock__now());
 		show_progress(&row);
 	}
 	log__progress(NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "userspace/cmd/run_child.h"
 #include "userspace/lib/column.h"
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "workloads/suite/voir.h"
 
@@ -29,7 +30,7 @@ static void keep_words(struct child *c, const char *line, size_t n)
 
 static void take_payload(struct child *c, const struct voir_record *r)
 {
-	uint64_t now = run__now();
+	uint64_t now = hostclock__now();
 
 	if (r->has_rate) {
 		if (!c->observations)

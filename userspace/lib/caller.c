@@ -195,3 +195,13 @@ int caller__files_as(const struct caller *c)
 	setfsuid(c->uid);
 	return 0;
 }
+
+void caller__set_env(const struct caller *c)
+{
+	if (!c->sudo || !c->name)
+		return;
+	setenv("HOME", c->home, 1);
+	setenv("USER", c->name, 1);
+	setenv("LOGNAME", c->name, 1);
+	setenv("SHELL", c->shell, 1);
+}

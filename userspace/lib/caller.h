@@ -34,6 +34,12 @@ void caller__free(struct caller *c);
 int caller__become(const struct caller *c, bool keep_caps);
 
 /*
+ * Where we are called through sudo: HOME, USER, LOGNAME and SHELL as the caller's own. Programs
+ * that run as him would else look for root's files.
+ */
+void caller__set_env(const struct caller *c);
+
+/*
  * Use files as the caller (fsuid, fsgid, groups) until the next call with NULL. 0 or -errno, with
  * nothing changed and nothing printed. While other threads run, they do so, too.
  */

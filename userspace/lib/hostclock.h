@@ -11,4 +11,7 @@ int64_t hostclock__offset(void);
 /* Now, in nanoseconds. A process that changes its namespace later is not noticed. */
 uint64_t hostclock__now(void);
 
+/* The date, in seconds since 1970 (CLOCK_REALTIME): for what people read, not for durations. */
+double hostclock__date(void);
+
 #endif

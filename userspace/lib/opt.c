@@ -556,3 +556,12 @@ void opts__help(const struct opt *rows, FILE *out)
 	for (; rows && rows->name; rows++)
 		print_row(rows, out);
 }
+
+const char **opt_list__names(const struct opt_list *list)
+{
+	const char **names = list->n ? calloc(list->n + 1, sizeof(*names)) : NULL;
+
+	if (names)
+		memcpy(names, list->items, list->n * sizeof(*names));
+	return names;
+}

@@ -91,6 +91,9 @@ void opts__free(const struct opt *rows, void *values);
 /* Print the rows as the option part of --help, wrapped at 80 columns. */
 void opts__help(const struct opt *rows, FILE *out);
 
+/* The items as others want them: NULL-terminated, to be freed, the texts not; NULL: none. */
+const char **opt_list__names(const struct opt_list *list);
+
 /* Parsers behind the types; 0 or -EINVAL (-ERANGE), nothing printed. */
 int opt__parse_u64(const char *s, uint64_t *v);
 int opt__parse_f64(const char *s, double *v);

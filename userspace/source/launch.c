@@ -113,23 +113,17 @@ static void exec_script(const char *path, char *const *argv)
 
 static void set_env(const struct launch_opts *o)
 {
-	const struct caller *c = o->caller;
 	const char *const *e;
 
-	if (c && c->sudo && c->name) {
-		setenv("HOME", c->home, 1);
-		setenv("USER", c->name, 1);
-		setenv("LOGNAME", c->name, 1);
-		setenv("SHELL", c->shell, 1);
-	}
+	if (o->caller)
+		caller__set_env(o->caller);
 	for (e = o->env; e && *e; e++)
 		putenv((char *)*e);
 }
 
-static void reset_signals(void)
+static void reset_signals(const sigset_t *mask)
 {
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	sigset_t none;
 	int sig;
 
 	/* what our parent ignores (nohup) stays ignored, what we handle does not */
@@ -140,8 +134,8 @@ static void reset_signals(void)
 		    now.sa_handler != SIG_DFL)
 			sigaction(sig, &dfl, NULL);
 	}
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (mask)
+		sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 static void __attribute__((noreturn)) run_child(const struct launch_opts *o, int go, int report)
@@ -151,7 +145,7 @@ static void __attribute__((noreturn)) run_child(const struct launch_opts *o, int
 	ssize_t n;
 	int err;
 
-	reset_signals();
+	reset_signals(o->mask);
 	if (o->group && setpgid(0, 0) < 0)
 		give_up(report, STAGE_OTHER, errno);
 	if (o->out_fd >= 0 && dup2(o->out_fd, STDOUT_FILENO) < 0)

@@ -7,6 +7,7 @@
 #ifndef XPUGAP_SOURCE_LAUNCH_H
 #define XPUGAP_SOURCE_LAUNCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct launch_opts {
 	const struct caller *caller; /* whom it runs as; NULL: as we are */
 	const char *dir;	     /* working directory; NULL: ours */
 	int out_fd, err_fd;	     /* its standard output and error; -1: ours */
+	const sigset_t *mask;	     /* signals that it has blocked; NULL: ours */
 	bool group;		     /* a process group of its own: no Ctrl-C from the terminal */
 };
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/source/source.h"
 
 #define RECORDS_A_POLL 4096
@@ -20,14 +20,6 @@ struct source {
 	const char *path;
 	struct source_stats stats;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void replay_close(struct source *s)
 {
@@ -71,13 +63,13 @@ static int replay_start(struct source *s)
 	int err = fetch(s);
 
 	if (!err && s->has_next)
-		s->shift_ns = now_ns() - s->next.rec->time_ns;
+		s->shift_ns = hostclock__now() - s->next.rec->time_ns;
 	return err;
 }
 
 static int replay_poll(struct source *s)
 {
-	uint64_t due = s->pace ? now_ns() - s->shift_ns : UINT64_MAX;
+	uint64_t due = s->pace ? hostclock__now() - s->shift_ns : UINT64_MAX;
 	int n, err;
 
 	if (!s->has_next)

@@ -76,6 +76,8 @@ static int add_class(struct folder *f, size_t *room, const char *class, int labe
 	for (i = 0; i < n && !err; i++)
 		err = add_file(f, room, class, names[i]->d_name, label);
 	f->classes += n > 0;
+	if (n > 0)
+		f->labels = (size_t)label + 1;
 	free_names(names, n);
 	return err;
 }

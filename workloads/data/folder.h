@@ -16,6 +16,7 @@ struct folder {
 	struct folder_file *files;
 	size_t n;
 	size_t classes; /* with at least one file */
+	size_t labels;	/* all are less than this; more than @classes where some are empty */
 };
 
 /*

@@ -356,6 +356,7 @@ void loader__stats(const struct loader *l, struct loader_stats *out)
 	*out = (struct loader_stats){
 		.files = l->folder.n,
 		.classes = l->folder.classes,
+		.labels = l->folder.labels,
 		.images = t->images,
 		.bytes = t->bytes,
 		.warnings = t->warnings,

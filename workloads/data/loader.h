@@ -59,6 +59,7 @@ struct loader_batch {
 struct loader_stats {
 	uint64_t files;	   /* in the folder */
 	uint64_t classes;  /* subfolders with files */
+	uint64_t labels;   /* all are less than this: empty subfolders have a number too */
 	uint64_t images;   /* loaded so far */
 	uint64_t bytes;	   /* of files read so far */
 	uint64_t warnings; /* images with flaws that lose nothing, such as bytes between markers */

@@ -182,9 +182,11 @@ static int open_loader(struct resnet50 *s, const struct resnet50_opts *o,
 			  (unsigned long)stats.files, l.batch);
 		return -EINVAL;
 	}
-	if (stats.classes > (uint64_t)resnet50_config.classes) {
-		log_error("'%s' has %lu classes, more than %d", l.dir, (unsigned long)stats.classes,
-			  resnet50_config.classes);
+	if (stats.labels > (uint64_t)resnet50_config.classes) {
+		log_error(
+			"'%s' has %lu classes, more than %d (each subfolder counts, but for empty "
+			"ones at the end)",
+			l.dir, (unsigned long)stats.labels, resnet50_config.classes);
 		return -EINVAL;
 	}
 	return 0;

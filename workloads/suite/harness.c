@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/mark/xpugap_mark.h"
 #include "workloads/suite/voir.h"
@@ -135,14 +135,6 @@ static int set_up(struct harness *h)
 
 /* ---- steps ---- */
 
-static double unix_time(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int report_loss(const struct harness *h, const struct workload_step *step)
 {
 	int err;
@@ -162,7 +154,7 @@ static int report_loss(const struct harness *h, const struct workload_step *step
 static int report_step(struct harness *h, const struct workload_step *step, uint64_t ns)
 {
 	struct voir_rate rate = {.units = h->w->unit,
-				 .time_s = unix_time(),
+				 .time_s = hostclock__date(),
 				 .elapsed_s = (double)ns * 1e-9};
 	int err;
 
@@ -201,7 +193,9 @@ static int run_steps(struct harness *h)
 		err = report_step(h, &step, now - last);
 		last = now;
 	}
-	xpugap_step_end(step.items);
+	/* one that failed has no end: it is no step that can be counted */
+	if (!err)
+		xpugap_step_end(step.items);
 	if (!err && asked_to_stop)
 		err = -EINTR;
 	if (!err && h->done == 0) {

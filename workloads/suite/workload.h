@@ -41,11 +41,18 @@ struct workload_step {
 };
 
 /*
- * settle:   fill in what was left out of the options and depends on the size or on other options,
- * so that what is written of a run is what ran; may be NULL; twice is as once setup:    data,
- * weights, compilation; not timed step:     one step; must leave the device idle or chained so that
- * step time is meaningful verify:   check results (gradients, checksums) against a reference; 0 or
- * -EBADMSG (printed) teardown: release; a no-op on NULL
+ * In the order in which they are called:
+ *
+ * - settle: fill in what was left out of the options and depends on the size or on other options,
+ *   so that what is written of a run is what ran; may be NULL; twice is as once
+ *
+ * - setup: data, weights, compilation; not timed
+ *
+ * - step: one step; must leave the device idle or chained, so that step time is meaningful
+ *
+ * - verify: check results (gradients, checksums) against a reference; 0 or -EBADMSG (printed)
+ *
+ * - teardown: release; a no-op on NULL
  */
 struct workload {
 	const char *name;
