@@ -406,6 +406,50 @@ Test(trace, endless_round_is_cut)
 	close(fd);
 }
 
+/* The sweep that makes a round so long goes on to a ring that holds what is older. */
+Test(trace, a_round_cut_within_a_sweep_makes_no_record_late)
+{
+	struct trace_writer_stats stats;
+	uint64_t seed = 6, i, n = 0, last = 0;
+	struct trace_reader *r;
+	struct trace_writer *w;
+	struct trace_event ev;
+	struct rec_ioctl rec;
+	int fd;
+
+	w = new_writer(&fd);
+	for (i = 0; i < 2000000; i++) { /* 80 MB */
+		rec = (struct rec_ioctl){
+			.hdr = {.type = REC_IOCTL, .size = sizeof(rec), .tid = 1},
+			.duration_ns = rnd(&seed),
+			.ret = (int64_t)rnd(&seed),
+			.cmd = (uint32_t)rnd(&seed),
+			.rdev = (uint32_t)rnd(&seed),
+			.inode = rnd(&seed),
+			.arg = rnd(&seed),
+		};
+		rec.hdr.time_ns = 1000000 + i;
+		cr_assert_eq(trace_writer__append(w, 0, &rec.hdr), 0);
+	}
+	cr_assert_geq(count_watermarks(fd), 1); /* it was cut */
+	for (i = 0; i < 1000; i++)
+		cr_assert_eq(trace_writer__append(w, 1, ioctl_at(500 + i, 2)), 0);
+	cr_assert_eq(trace_writer__round(w, 3000000, true), 0);
+	finish(w, &stats);
+	cr_assert_eq(stats.clamped, 0);
+	r = open_again(fd);
+	for (; trace_reader__next(r, &ev) == 1; n++) {
+		cr_assert_geq(ev.rec->time_ns, last);
+		last = ev.rec->time_ns;
+		if (n < 1000)
+			cr_assert(ev.ring == 1 && last == 500 + n);
+	}
+	cr_assert_eq(n, 2001000);
+	expect_no_damage(r);
+	trace_reader__free(r);
+	close(fd);
+}
+
 /* Through a pipe, into a reader that sees each round when it is complete. */
 Test(trace, pipe)
 {

@@ -254,6 +254,119 @@ Test(trace_faults, disk_full)
 	close(copy);
 }
 
+struct cut {
+	const char *path;
+	const uint8_t *after;
+	size_t keep, size; /* of the file, and then */
+	int idle;
+};
+
+/* The reader waits for more: now the recorder cuts its file back and ends it. */
+static void cut_back(void *arg)
+{
+	struct cut *c = arg;
+	int fd;
+
+	cr_assert_lt(c->idle++, 10, "the end was not seen");
+	if (c->idle > 1)
+		return;
+	cr_assert_eq(truncate(c->path, (off_t)c->keep), 0);
+	fd = open(c->path, O_WRONLY | O_APPEND);
+	cr_assert_eq(write(fd, c->after + c->keep, c->size - c->keep),
+		     (ssize_t)(c->size - c->keep));
+	close(fd);
+}
+
+static uint8_t *write_limited(rlim_t limit, struct shared *s, size_t *size)
+{
+	struct rlimit rl = {limit, limit};
+	int fd, status;
+	char *path = temporary_file(0, &fd);
+	uint8_t *data;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setrlimit(RLIMIT_FSIZE, &rl);
+		write_until_full(s, fd, 20000);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+	data = whole_file(fd, size);
+	unlink(path);
+	free(path);
+	close(fd);
+	return data;
+}
+
+/* @whole: what the recorder would have written without a limit. Returns how far it went back. */
+static size_t follow_until_full(const uint8_t *whole, rlim_t limit)
+{
+	struct shared *s = share();
+	struct trace_damage d;
+	struct trace_reader *r;
+	struct trace_event ev;
+	uint64_t n = 0, lost = 0;
+	struct cut c = {0};
+	size_t back;
+	int fd;
+	char *path = temporary_file(0, &fd);
+	uint8_t *cut = write_limited(limit, s, &c.size);
+
+	c.path = path;
+	c.after = cut;
+	/* behind the head, which holds the time of day */
+	for (c.keep = 64; c.keep < c.size && whole[c.keep] == cut[c.keep]; c.keep++)
+		;
+	cr_assert_eq(write(fd, whole, limit), (ssize_t)limit);
+	r = trace_reader__open(path);
+	cr_assert_not_null(r);
+	trace_reader__follow(r);
+	trace_reader__on_idle(r, cut_back, &c);
+	while (trace_reader__next(r, &ev) == 1) {
+		if (ev.rec->type == REC_LOST) {
+			lost = ((const struct rec_lost *)ev.rec)->count;
+			continue;
+		}
+		cr_assert_eq(((const struct rec_ioctl *)ev.rec)->arg, n);
+		n++;
+	}
+	/* it may have read records that were cut off then */
+	cr_assert_eq(lost, s->stats.lost);
+	cr_assert_geq(n + lost, s->appended);
+	trace_reader__damage(r, &d);
+	cr_assert_eq(d.bad_chunks, 0);
+	cr_assert_eq(d.skipped_bytes, 0);
+	cr_assert(!d.truncated);
+	trace_reader__free(r);
+	back = limit - c.keep;
+	unlink(path);
+	free(path);
+	free(cut);
+	close(fd);
+	munmap(s, sizeof(*s));
+	return back;
+}
+
+/* Who follows a trace whose recorder finds the disk full sees the end that it writes. */
+Test(trace_faults, a_followed_file_is_cut_back)
+{
+	struct shared *s = share();
+	size_t size, back, least = SIZE_MAX, most = 0;
+	uint8_t *whole = write_limited(RLIM_INFINITY, s, &size);
+	rlim_t limit;
+
+	cr_assert_gt(size, 60000);
+	for (limit = 40000; limit < 43000; limit += 67) {
+		back = follow_until_full(whole, limit);
+		least = back < least ? back : least;
+		most = back > most ? back : most;
+	}
+	cr_expect_gt(most, 2 * least);
+	free(whole);
+	munmap(s, sizeof(*s));
+}
+
 /* The reader goes away: an error, not a signal. */
 Test(trace_faults, closed_pipe)
 {

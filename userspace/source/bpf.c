@@ -213,7 +213,7 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 	unsigned int n;
 
 	if (!s)
-		return -ENOMEM;
+		goto nomem;
 	s->writer = ctx->writer;
 	s->hooks = hooks__new(&opts);
 	if (!s->hooks)
@@ -226,6 +226,7 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 	*out = s;
 	return 0;
 nomem:
+	log_error("cannot prepare the probes: out of memory");
 	bpf_close(s);
 	return -ENOMEM;
 }

@@ -370,8 +370,10 @@ static int fake_open(struct source **out, const struct source_ctx *ctx)
 	struct source *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s)
+	if (!s) {
+		log_error("cannot make records: out of memory");
 		return -ENOMEM;
+	}
 	s->text = ctx->input ? ctx->input : "";
 	err = parse_recipe(&s->recipe, s->text);
 	if (err) {

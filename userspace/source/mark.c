@@ -133,7 +133,7 @@ static int mark_open(struct source **out, const struct source_ctx *ctx)
 	int ring, err = -ENOMEM;
 
 	if (!s)
-		return err;
+		goto fail;
 	s->writer = ctx->writer;
 	if (!probe__wants(ctx->probes, REC_HOOK_MARK))
 		goto out;
@@ -171,9 +171,20 @@ static int mark_add(struct source *s, pid_t pid)
 	return s->hub ? mark_hub__add_target(s->hub, pid) : 0;
 }
 
+static int sweep(struct source *s)
+{
+	int n = mark_hub__poll(s->hub, write_record, s);
+	struct trace_writer_stats stats;
+
+	trace_writer__stats(s->writer, &stats);
+	if (n < 0 && !stats.err)
+		log_error("cannot take in marks: %s", log__err(n));
+	return n;
+}
+
 static int mark_poll(struct source *s)
 {
-	return s->hub ? mark_hub__poll(s->hub, write_record, s) : -ENODATA;
+	return s->hub ? sweep(s) : -ENODATA;
 }
 
 static int mark_stop(struct source *s)
@@ -185,7 +196,7 @@ static int mark_stop(struct source *s)
 		return 0;
 	mark_hub__stop(s->hub);
 	for (i = 0; n > 0 && i < LAST_SWEEPS; i++)
-		n = mark_hub__poll(s->hub, write_record, s);
+		n = sweep(s);
 	if (n < 0)
 		return n;
 	mark_hub__stats(s->hub, &st);

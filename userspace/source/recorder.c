@@ -57,6 +57,15 @@ static int writer_failed(struct recorder *r, int err)
 	return err;
 }
 
+/* What a source returned: unless it was the trace, it has said it itself. */
+static int source_failed(struct recorder *r, int err)
+{
+	struct trace_writer_stats stats;
+
+	trace_writer__stats(r->writer, &stats);
+	return stats.err ? writer_failed(r, stats.err) : err;
+}
+
 static int open_source(struct recorder *r, const struct source_ops *ops,
 		       const struct source_ctx *ctx)
 {
@@ -124,7 +133,8 @@ struct recorder *recorder__new(const struct recorder_opts *o)
 		r->max_sleep_ns = ring * 500000000ULL / FULL_SPEED;
 out:
 	if (err) {
-		log_error("cannot begin the recording: %s", log__err(err));
+		if (!r || !r->writer) /* a source has said it itself */
+			log_error("cannot begin the trace: %s", log__err(err));
 		recorder__free(r);
 		errno = -err;
 		return NULL;
@@ -224,10 +234,12 @@ int recorder__start(struct recorder *r)
 	err = read_clocks(r, hostclock__now());
 	if (!err)
 		err = host__write(r->writer);
+	if (err)
+		return writer_failed(r, err);
 	for (i = 0; !err && i < r->nsources; i++)
 		err = r->ops[i]->start(r->sources[i]);
 	if (err)
-		return writer_failed(r, err);
+		return source_failed(r, err);
 	r->started = true;
 	if (r->mark && !has_tasks(r))
 		source_mark__tell_tasks(r->mark);
@@ -289,7 +301,7 @@ static int sweep_source(struct recorder *r, unsigned int i, struct sweep *w, uin
 		return 0;
 	}
 	if (n < 0)
-		return n;
+		return source_failed(r, n);
 	w->moved += n;
 	fill = ops->fill ? ops->fill(r->sources[i]) : 0;
 	if (fill > w->fill)
@@ -309,8 +321,9 @@ static int sweep(struct recorder *r, struct sweep *w, bool force)
 	*w = (struct sweep){.horizon_ns = begin};
 	for (i = 0; !err && i < r->nsources; i++)
 		err = sweep_source(r, i, w, begin);
-	if (!err)
-		err = read_clocks(r, begin);
+	if (err)
+		return err;
+	err = read_clocks(r, begin);
 	if (!err)
 		err = trace_writer__round(r->writer, w->horizon_ns, force);
 	return err ? writer_failed(r, err) : 0;
@@ -372,13 +385,14 @@ int recorder__stop(struct recorder *r)
 	for (i = 0; i < r->nsources; i++) {
 		e = r->ops[i]->stop(r->sources[i]);
 		if (e && !err)
-			err = e;
+			err = source_failed(r, e);
 	}
 	r->clock_ns = 0;
 	if (!err)
 		err = sweep(r, &w, true);
-	if (!err)
-		err = tell_clamped(r);
+	if (err)
+		return err;
+	err = tell_clamped(r);
 	return err ? writer_failed(r, err) : 0;
 }
 

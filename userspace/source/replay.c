@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "userspace/lib/hostclock.h"
+#include "userspace/lib/log.h"
 #include "userspace/source/source.h"
 
 #define RECORDS_A_POLL 4096
@@ -34,8 +35,10 @@ static int replay_open(struct source **out, const struct source_ctx *ctx)
 	struct source *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s)
+	if (!s) {
+		log_error("cannot replay: out of memory");
 		return -ENOMEM;
+	}
 	s->writer = ctx->writer;
 	s->pace = ctx->pace;
 	s->path = ctx->input ? ctx->input : "-";
@@ -60,8 +63,14 @@ static int fetch(struct source *s)
 
 static int replay_start(struct source *s)
 {
+	struct trace_damage damage;
+	struct trace_info info;
 	int err = fetch(s);
 
+	trace_reader__info(s->reader, &info);
+	trace_reader__damage(s->reader, &damage);
+	if (!damage.bad_head) /* it was recorded then, on whichever machine */
+		trace_writer__began(s->writer, info.begin_ns, info.realtime_ns);
 	if (!err && s->has_next)
 		s->shift_ns = hostclock__now() - s->next.rec->time_ns;
 	return err;

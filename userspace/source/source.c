@@ -46,6 +46,7 @@ static int copy_records(const struct source_ops *ops, struct source *s, struct t
 int source__copy(const struct source_ops *ops, const struct source_ctx *ctx,
 		 const volatile sig_atomic_t *stop)
 {
+	struct trace_writer_stats stats;
 	struct source *s = NULL;
 	int err = ops->open(&s, ctx), e;
 
@@ -61,7 +62,8 @@ int source__copy(const struct source_ops *ops, const struct source_ctx *ctx,
 	e = trace_writer__finish(ctx->writer);
 	if (!err)
 		err = e;
-	if (err)
-		log_error("cannot write the trace: %s", log__err(err));
+	trace_writer__stats(ctx->writer, &stats);
+	if (stats.err) /* all else was said by the source */
+		log_error("cannot write the trace: %s", log__err(stats.err));
 	return err;
 }

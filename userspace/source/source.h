@@ -33,16 +33,19 @@ struct source_stats {
 };
 
 /*
- * open:  acquire what needs rights, print nothing yet; 0 or -errno (printed with the remedy)
- * start: records flow from here on
+ * Errors of the writer are only returned: the caller prints them, once. What else fails is printed
+ * by the source, which knows its subject and the remedy.
+ *
+ * open:  acquire what needs rights; 0 or -errno
+ * start: records flow from here on; 0 or -errno
  * poll:  move what is there to the writer without blocking; returns the number moved or -errno
  *        (-ENODATA: this source has ended and will bring nothing more)
- * stop:  no new records; poll may still drain
+ * stop:  no new records; poll may still drain; 0 or -errno
  * stats: totals so far
  * close: release everything; a no-op on NULL
  *
  * These may be NULL:
- * add:   record the tree of process @pid too; 0 or -errno
+ * add:   record the tree of process @pid too; 0 or -errno, which the caller prints in any case
  * horizon: after a poll that began at @swept_ns: no record older than this will come; without it
  *        that is @swept_ns itself
  * env:   "NAME=value" that targets must find in their environment, or NULL; lives as long as @s

@@ -11,6 +11,7 @@
 
 #define INPUT_BYTES (256u << 10)
 #define FOLLOW_NS   50000000
+#define CHECK_BYTES 64
 #define INPUT_PAD   8 /* decoders may read, but not use, that much past what they got */
 
 int input__init(struct input *in, int fd)
@@ -75,6 +76,23 @@ static void wait_for_more(struct input *in)
 	nanosleep(&t, NULL);
 }
 
+/*
+ * A writer whose disk is full cuts its file back, and writes less there than there was. Then the
+ * file ends before what we have, or has something else where that was.
+ */
+static bool was_cut_back(struct input *in)
+{
+	size_t n = in->to - in->from < CHECK_BYTES ? in->to - in->from : CHECK_BYTES;
+	uint64_t end = in->offset + (in->to - in->from);
+	uint8_t now[CHECK_BYTES];
+	struct stat st;
+
+	if (fstat(in->fd, &st) || (uint64_t)st.st_size < end)
+		return true;
+	return n && (pread(in->fd, now, n, (off_t)(end - n)) != (ssize_t)n ||
+		     memcmp(now, in->buf + in->to - n, n) != 0);
+}
+
 static ssize_t read_some(struct input *in)
 {
 	struct pollfd pfd = {.fd = in->fd, .events = POLLIN};
@@ -85,6 +103,9 @@ static ssize_t read_some(struct input *in)
 		n = read(in->fd, in->buf + in->to, in->cap - in->to);
 		if (n > 0 || (n == 0 && !(in->follow && in->seekable)))
 			return n;
+		in->shrunk = n == 0 && was_cut_back(in);
+		if (in->shrunk)
+			return 0;
 		if (n == 0)
 			wait_for_more(in);
 		else if (errno == EAGAIN)
@@ -147,6 +168,6 @@ int input__seek(struct input *in, uint64_t offset)
 		return -errno;
 	in->from = in->to = 0;
 	in->offset = offset;
-	in->eof = false;
+	in->eof = in->shrunk = false;
 	return 0;
 }

@@ -16,7 +16,8 @@ struct input {
 	uint64_t size;	 /* of the file, if seekable */
 	uint8_t *buf;
 	size_t cap, from, to;
-	bool follow;		 /* the end of a file is not the end: wait for more */
+	bool follow; /* the end of a file is not the end: wait for more */
+	bool shrunk; /* a followed file was cut back before where we are: see input__seek() */
 	void (*idle)(void *arg); /* before waiting */
 	void *idle_arg;
 };

@@ -35,13 +35,22 @@ struct ring {
 
 #define RINGS_PAGE 256
 
+/* Where a round ended; a writer may cut its file back to one of the last few. */
+struct round_end {
+	uint64_t offset;
+	uint32_t seq;
+};
+
+#define ROUND_ENDS 16 /* more than a writer keeps */
+
 struct trace_reader {
 	struct input in;
 	int own_fd;
 	char *name;
 	struct trace_head head;
 	struct decoder *decoder;
-	struct ring **rings[(UINT16_MAX + 1) / RINGS_PAGE]; /* by id, in pages where there are any */
+	struct ring *
+		*rings[(UINT16_MAX + 1) / RINGS_PAGE]; /* by id, in pages where there are any */
 	struct ring *all_rings;
 	struct ring **heap; /* rings that have records, the oldest first */
 	uint32_t n_heap, cap_heap;
@@ -55,6 +64,9 @@ struct trace_reader {
 	uint64_t open_bytes; /* decoded */
 	uint32_t seq;	     /* of the next chunk */
 	bool any_seq;	     /* ... is not known */
+	struct round_end round_ends[ROUND_ENDS];
+	uint32_t n_round_ends;
+	bool went_back; /* what was read once may come again, or something else */
 	bool at_end;
 	struct trace_filter filter;
 	uint64_t records; /* delivered */

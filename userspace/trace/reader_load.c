@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct ring *find_ring(const struct trace_reader *r, uint16_t id)
 {
@@ -63,8 +65,65 @@ static int queue_chunk(struct trace_reader *r, const struct chunk_head *head)
 	return heap__push(r, ring);
 }
 
+static void remember_round(struct trace_reader *r, uint64_t offset)
+{
+	if (r->n_round_ends == ROUND_ENDS)
+		memmove(r->round_ends, r->round_ends + 1,
+			--r->n_round_ends * sizeof(*r->round_ends));
+	r->round_ends[r->n_round_ends++] = (struct round_end){offset, r->seq};
+}
+
+/* Is @e still the end of a round in a file of @size bytes? */
+static bool is_round_end(const struct trace_reader *r, const struct round_end *e, uint64_t size)
+{
+	struct chunk_head head;
+
+	if (e->offset >= size)
+		return e->offset == size;
+	return pread(r->in.fd, &head, sizeof(head), (off_t)e->offset) != sizeof(head) ||
+	       (chunk__is_sane(&head) && head.seq == e->seq);
+}
+
+/*
+ * A file that is followed was cut back. Go on where the chunk at hand began, or if the file ends
+ * before that, at the end of a round that it still has: the recorder writes its end there.
+ */
+static int go_back(struct trace_reader *r)
+{
+	struct round_end to = {r->in.offset, r->seq};
+	struct stat st;
+
+	if (fstat(r->in.fd, &st))
+		return -errno;
+	if ((uint64_t)st.st_size < to.offset) {
+		while (r->n_round_ends &&
+		       !is_round_end(r, &r->round_ends[r->n_round_ends - 1], (uint64_t)st.st_size))
+			r->n_round_ends--;
+		to = r->n_round_ends ? r->round_ends[--r->n_round_ends]
+				     : (struct round_end){sizeof(r->head), 0};
+	}
+	r->seq = to.seq;
+	r->went_back = true;
+	return input__seek(&r->in, to.offset);
+}
+
+/* The file has no more: that is its end, or it was cut back. */
+static int reach_end(struct trace_reader *r)
+{
+	if (r->in.shrunk)
+		return go_back(r);
+	r->at_end = true;
+	r->limit_ns = UINT64_MAX;
+	if (!r->complete)
+		r->damage.truncated = true;
+	return 0;
+}
+
 static void take_watermark(struct trace_reader *r, const struct chunk_head *head)
 {
+	remember_round(r, r->in.offset + head->stored);
+	if (head->last_ns < r->limit_ns && r->went_back)
+		return;
 	if (head->last_ns < r->limit_ns) {
 		reader__bad_chunk(r, head);
 		return;
@@ -94,14 +153,6 @@ static void resync(struct trace_reader *r)
 		n = found ? (size_t)(found - input__at(&r->in))
 			  : input__available(&r->in) - sizeof(magic) + 1;
 	} while (!found || n);
-}
-
-static void reach_end(struct trace_reader *r)
-{
-	r->at_end = true;
-	r->limit_ns = UINT64_MAX;
-	if (!r->complete)
-		r->damage.truncated = true;
 }
 
 static void check_seq(struct trace_reader *r, const struct chunk_head *head)
@@ -134,6 +185,8 @@ static uint64_t behind_end(struct trace_reader *r, size_t stored)
 	if (!r->complete)
 		return 0;
 	r->damage.truncated = false;
+	if (r->in.follow)
+		return 0; /* what lay there when it was opened may have been cut off */
 	if (r->in.seekable)
 		return r->in.size > r->in.offset + stored ? r->in.size - r->in.offset - stored : 0;
 	return input__available(&r->in) - stored;
@@ -153,7 +206,7 @@ static int take_chunk(struct trace_reader *r, const struct chunk_head *head)
 		take_watermark(r, head);
 	} else if (head->kind == CHUNK_END) {
 		r->complete = head->last_ns == r->in.offset + head->stored;
-		reach_end(r);
+		err = reach_end(r);
 		stray = behind_end(r, head->stored);
 	}
 	input__take(&r->in, head->stored);
@@ -165,25 +218,28 @@ int reader__load(struct trace_reader *r)
 {
 	uint64_t limit = r->limit_ns;
 	struct chunk_head head;
+	bool skip;
 	int err = 0;
 
 	while (!err && !r->at_end && r->limit_ns == limit && r->held_bytes <= READER_MAX_BYTES) {
 		if (!input__need(&r->in, sizeof(head))) {
-			reach_end(r);
-			break;
+			err = reach_end(r);
+			continue;
 		}
 		memcpy(&head, input__at(&r->in), sizeof(head));
 		if (!chunk__is_sane(&head)) {
 			resync(r);
 			continue;
 		}
-		if (head.kind == CHUNK_RECORDS && !reader__wanted_types(r, &head)) {
-			skip_chunk(r, &head);
+		skip = head.kind == CHUNK_RECORDS && !reader__wanted_types(r, &head);
+		/* what is still being written may be cut back as long as it is not whole */
+		if ((!skip || r->in.follow) && !input__need(&r->in, sizeof(head) + head.stored)) {
+			err = reach_end(r);
 			continue;
 		}
-		if (!input__need(&r->in, sizeof(head) + head.stored)) {
-			reach_end(r);
-			break;
+		if (skip) {
+			skip_chunk(r, &head);
+			continue;
 		}
 		input__take(&r->in, sizeof(head));
 		check_seq(r, &head);

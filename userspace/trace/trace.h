@@ -42,6 +42,12 @@ struct trace_writer_opts {
 struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *opts);
 
 /*
+ * The recording began then by both clocks, which are not those of this machine now: for a trace
+ * that is written again, before its first record.
+ */
+void trace_writer__began(struct trace_writer *w, uint64_t begin_ns, uint64_t realtime_ns);
+
+/*
  * Append one record to @ring. Kernel rings have their cpu's number; other sources take numbers
  * from trace_writer__new_ring(). Records of a ring should come in order of time: one that is
  * late is moved to its place if its chunk is still open, else it gets the time of the watermark

@@ -172,6 +172,12 @@ out:
 	return NULL;
 }
 
+void trace_writer__began(struct trace_writer *w, uint64_t begin_ns, uint64_t realtime_ns)
+{
+	w->begin_ns = begin_ns;
+	w->realtime_ns = realtime_ns;
+}
+
 void trace_writer__free(struct trace_writer *w)
 {
 	struct ring *r;

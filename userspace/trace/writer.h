@@ -50,6 +50,7 @@ struct trace_writer {
 	struct encoder *encoder;
 	uint64_t round_ns;
 	uint64_t begin_ns;
+	uint64_t realtime_ns;		    /* when it began; 0: by the clocks of this machine */
 	struct ring *rings[UINT16_MAX + 1]; /* sparse: mostly never touched */
 	struct ring *all_rings;
 	uint16_t *touched; /* rings with records since the last watermark */

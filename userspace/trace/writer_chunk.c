@@ -126,7 +126,8 @@ int writer__begin(struct trace_writer *w, uint64_t time_ns)
 
 	clock_gettime(CLOCK_REALTIME, &real);
 	memcpy(head.magic, TRACE_MAGIC, sizeof(head.magic));
-	head.realtime_ns = timespec_ns(&real) - hostclock__now() + head.begin_ns;
+	head.realtime_ns = w->realtime_ns ? w->realtime_ns
+					  : timespec_ns(&real) - hostclock__now() + head.begin_ns;
 	head.crc = crc32c(&head, offsetof(struct trace_head, crc));
 	err = sink__write(w->sink, &head, sizeof(head), &done);
 	if (err)

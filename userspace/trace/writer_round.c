@@ -132,22 +132,15 @@ static int seal_all(struct trace_writer *w)
 }
 
 /*
- * The caller lets a round grow beyond what a reader can hold. What can be promised without
- * knowing how far the caller's sweep came: each ring goes on where it is.
+ * The caller lets a round grow very long. How far its sweep came is not known: a ring that it has
+ * not reached yet may hold what is older than all that it brought. So nothing new is promised, and
+ * a reader holds this round until the sweep ends.
  */
 int writer__cut_round(struct trace_writer *w)
 {
-	uint64_t until = UINT64_MAX;
-	uint32_t i;
-	int err;
+	int err = seal_all(w);
 
-	err = seal_all(w);
-	if (err)
-		return err;
-	for (i = 0; i < w->n_touched; i++)
-		if (w->rings[w->touched[i]]->newest < until)
-			until = w->rings[w->touched[i]]->newest;
-	return end_round(w, until);
+	return err ? err : end_round(w, w->watermark);
 }
 
 int trace_writer__round(struct trace_writer *w, uint64_t swept_ns, bool force)
