@@ -80,17 +80,6 @@ static void put_process(struct session *s, struct process *p)
 	}
 }
 
-static void find_row(struct session *s, struct process *p)
-{
-	size_t i = s->nrows;
-
-	while (i--)
-		if (s->rows[i]->pid == p->pid && !s->rows[i]->ended) {
-			p->row = s->rows[i];
-			return;
-		}
-}
-
 /* @pid is created: a process of that pid whose tasks have all ended is another one. */
 static void forget_process(struct session *s, uint32_t pid)
 {
@@ -113,19 +102,21 @@ static struct process *get_process(struct session *s, uint32_t pid)
 			return NULL;
 		}
 		p->pid = pid;
-		find_row(s, p);
+		p->row = map__get(&s->open_rows, pid);
 	}
 	p->refs++;
 	return p;
 }
 
-/* Would @p be its own ancestor below @parent? Ids used again could tell so. */
+/* Would @p be its own ancestor below @parent, or so deep that it costs time to find? */
 static bool is_ancestor(const struct process *p, const struct process *parent)
 {
-	for (; parent; parent = parent->parent)
+	unsigned int depth;
+
+	for (depth = 0; parent && depth < SESSION_MAX_DEPTH; depth++, parent = parent->parent)
 		if (parent == p)
 			return true;
-	return false;
+	return parent;
 }
 
 static void set_parent(struct session *s, struct process *p, uint32_t ppid)
@@ -145,7 +136,9 @@ static void set_parent(struct session *s, struct process *p, uint32_t ppid)
 
 struct session_row *process__row(const struct process *p)
 {
-	for (; p; p = p->parent)
+	unsigned int depth;
+
+	for (depth = 0; p && depth < SESSION_MAX_DEPTH; depth++, p = p->parent)
 		if (p->row)
 			return p->row;
 	return NULL;
@@ -155,13 +148,11 @@ struct session_row *process__row(const struct process *p)
 
 static void unlink_task(struct task *t)
 {
-	struct task **p;
-
 	if (!t->process)
 		return;
-	for (p = &t->process->tasks; *p != t; p = &(*p)->sibling)
-		;
-	*p = t->sibling;
+	*t->link = t->sibling;
+	if (t->sibling)
+		t->sibling->link = t->link;
 }
 
 /* @t belongs to process @pid, of which it is a child of @ppid if that is known. */
@@ -181,6 +172,9 @@ static void join_process(struct session *s, struct task *t, uint32_t pid, uint32
 	t->pid = pid;
 	t->process = p;
 	t->sibling = p->tasks;
+	t->link = &p->tasks;
+	if (t->sibling)
+		t->sibling->link = &t->sibling;
 	p->tasks = t;
 	p->lived = true;
 	set_parent(s, p, ppid);

@@ -22,6 +22,11 @@
 
 #define SESSION_OBSERVERS  4
 #define SESSION_MAX_LOSSES 1024
+/* More than any recording has; further ones, of a trace made to cost time, are passed over. */
+#define SESSION_MAX_FACTS   1024
+#define SESSION_MAX_DEVICES 65536
+#define SESSION_MAX_ROWS    65536
+#define SESSION_MAX_DEPTH   256 /* of processes within processes */
 
 /* A workload of the suite, from its ROW records. */
 struct session_row {
@@ -51,7 +56,7 @@ struct task {
 	char comm[REC_COMM_LEN + 1];
 	uint64_t role; /* NAME id, 0: none */
 	struct process *process;
-	struct task *sibling;
+	struct task *sibling, **link; /* of the same process */
 	void *priv[SESSION_OBSERVERS];
 };
 
@@ -106,10 +111,13 @@ struct session {
 
 	struct session_row **rows;
 	size_t nrows;
-	struct session_device *devices;
+	struct map open_rows; /* pid → struct session_row that has not ended, the last */
+	struct session_device **devices; /* in the order of the records */
 	size_t ndevices;
+	struct map device_of; /* pid, device → one of them */
 	struct session_fact *facts;
 	size_t nfacts;
+	struct map fact_of; /* hash of the key → its place among them, from 1 */
 	struct session_hook hooks[REC_HOOK_MAX];
 	struct session_loss *losses; /* in the order of the records */
 	size_t nlosses;

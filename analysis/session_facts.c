@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/session_priv.h"
+#include "userspace/lib/text.h"
 #include "userspace/trace/records.h"
 
 void session__fail(struct session *s)
@@ -32,28 +33,36 @@ static char *text_of(struct session *s, const struct rec *rec, unsigned int i)
 	return copy;
 }
 
+static struct session_fact *find_fact(const struct session *s, const char *key)
+{
+	size_t i = (size_t)map__get(&s->fact_of, text__hash(key));
+
+	return i && strcmp(s->facts[i - 1].key, key) == 0 ? &s->facts[i - 1] : NULL;
+}
+
 void session__on_meta(struct session *s, const struct rec *rec)
 {
 	char *key = text_of(s, rec, 0);
 	char *value = text_of(s, rec, 1);
-	struct session_fact *facts;
-	size_t i;
+	struct session_fact *facts, *f;
 
 	if (!key || !value)
 		goto drop;
-	for (i = 0; i < s->nfacts; i++)
-		if (strcmp(s->facts[i].key, key) == 0) {
-			free(s->facts[i].value);
-			s->facts[i].value = value;
-			free(key);
-			return;
-		}
+	f = find_fact(s, key);
+	if (f) {
+		free(f->value);
+		f->value = value;
+		free(key);
+		return;
+	}
+	if (s->nfacts == SESSION_MAX_FACTS)
+		goto drop;
 	facts = realloc(s->facts, (s->nfacts + 1) * sizeof(*facts));
-	if (!facts) {
+	s->facts = facts ? facts : s->facts;
+	if (!facts || map__put(&s->fact_of, text__hash(key), (void *)(s->nfacts + 1))) {
 		session__fail(s);
 		goto drop;
 	}
-	s->facts = facts;
 	facts[s->nfacts].key = key;
 	facts[s->nfacts++].value = value;
 	return;
@@ -184,18 +193,18 @@ void session__on_row(struct session *s, const struct rec *rec)
 	const struct rec_row *r = RECORD(row, rec);
 	struct session_row *row, **rows;
 	struct process *p;
-	size_t i;
 
 	if (r->state == REC_ROW_END) {
-		for (i = s->nrows; i-- > 0;)
-			if (s->rows[i]->pid == r->pid && !s->rows[i]->ended) {
-				s->rows[i]->ended = true;
-				s->rows[i]->end_ns = rec->time_ns;
-				s->rows[i]->status = r->status;
-				break;
-			}
+		row = map__del(&s->open_rows, r->pid);
+		if (!row)
+			return;
+		row->ended = true;
+		row->end_ns = rec->time_ns;
+		row->status = r->status;
 		return;
 	}
+	if (s->nrows == SESSION_MAX_ROWS)
+		return;
 	row = calloc(1, sizeof(*row));
 	rows = realloc(s->rows, (s->nrows + 1) * sizeof(struct session_row *));
 	s->rows = rows ? rows : s->rows;
@@ -210,6 +219,8 @@ void session__on_row(struct session *s, const struct rec *rec)
 	row->pid = r->pid;
 	row->repeat = r->repeat;
 	row->begin_ns = rec->time_ns;
+	if (map__put(&s->open_rows, r->pid, row))
+		session__fail(s);
 	p = map__get(&s->processes, r->pid);
 	if (p)
 		p->row = row;
@@ -234,42 +245,45 @@ const char *session__name(const struct session *s, uint64_t id)
 	return map__get(&s->names, id);
 }
 
+static struct session_device *add_device(struct session *s, uint64_t key)
+{
+	struct session_device *d, **list;
+
+	list = realloc(s->devices, (s->ndevices + 1) * sizeof(struct session_device *));
+	s->devices = list ? list : s->devices;
+	d = list ? calloc(1, sizeof(*d)) : NULL;
+	if (!d || map__put(&s->device_of, key, d)) {
+		free(d);
+		session__fail(s);
+		return NULL;
+	}
+	list[s->ndevices++] = d;
+	return d;
+}
+
 void session__on_device(struct session *s, const struct rec *rec)
 {
 	const struct rec_device *r = RECORD(device, rec);
 	const struct task *t = session__task(s, rec->tid);
-	struct session_device *list;
-	char *name = text_of(s, rec, 0);
 	uint32_t pid = t ? t->pid : 0;
-	size_t i;
+	uint64_t key = (uint64_t)pid << 32 | r->device;
+	struct session_device *d = map__get(&s->device_of, key);
 
-	if (!name)
+	if (!d && s->ndevices < SESSION_MAX_DEVICES)
+		d = add_device(s, key);
+	if (!d)
 		return;
-	for (i = 0; i < s->ndevices; i++)
-		if (s->devices[i].pid == pid && s->devices[i].device == r->device) {
-			free(s->devices[i].name);
-			s->devices[i].name = name;
-			return;
-		}
-	list = realloc(s->devices, (s->ndevices + 1) * sizeof(*list));
-	if (!list) {
-		free(name);
-		session__fail(s);
-		return;
-	}
-	s->devices = list;
-	list[s->ndevices++] =
-		(struct session_device){.pid = pid, .device = r->device, .name = name};
+	d->pid = pid;
+	d->device = r->device;
+	free(d->name);
+	d->name = text_of(s, rec, 0);
 }
 
 const char *session__fact(const struct session *s, const char *key)
 {
-	size_t i;
+	const struct session_fact *f = find_fact(s, key);
 
-	for (i = 0; i < s->nfacts; i++)
-		if (strcmp(s->facts[i].key, key) == 0)
-			return s->facts[i].value;
-	return NULL;
+	return f ? f->value : NULL;
 }
 
 static void free_values(struct map *m)
@@ -292,8 +306,14 @@ void session__free_facts(struct session *s)
 		free(s->rows[i]->device);
 		free(s->rows[i]);
 	}
-	for (i = 0; i < s->ndevices; i++)
-		free(s->devices[i].name);
+	for (i = 0; i < s->ndevices; i++) {
+		free(s->devices[i]->name);
+		free(s->devices[i]);
+	}
+	free(s->devices);
+	map__free(&s->device_of);
+	map__free(&s->fact_of);
+	map__free(&s->open_rows);
 	for (i = 0; i < s->nfacts; i++) {
 		free(s->facts[i].key);
 		free(s->facts[i].value);
@@ -303,7 +323,6 @@ void session__free_facts(struct session *s)
 		free(s->hooks[i].reason);
 	}
 	free(s->rows);
-	free(s->devices);
 	free(s->facts);
 	free(s->losses);
 }

@@ -12,9 +12,16 @@
 struct stream {
 	struct step_stream pub;
 	struct task *carrier; /* NULL: no more marks will come */
-	struct stream *next;  /* of the same process */
-	bool open;	      /* pub.steps[pub.n] has begun */
-	size_t size;	      /* of pub.steps */
+	/* of the same process, in the order of their beginning: those that go on, or the last */
+	struct of_process *process; /* NULL: it is gone, or none of its streams any more */
+	struct stream *next, **link;
+	bool open;   /* pub.steps[pub.n] has begun */
+	size_t size; /* of pub.steps */
+};
+
+/* What we keep with each process. */
+struct of_process {
+	struct stream *first, **last;
 };
 
 /* What we keep with each task. */
@@ -56,15 +63,14 @@ static bool is_loader(const struct steps *a, uint64_t role)
 /* Of the nearest process that has streams: one that goes on, else the last. */
 static struct stream *find_stream(const struct steps *a, const struct task *t)
 {
-	const struct process *p;
-	struct stream *st;
+	const struct of_process *list;
+	const struct process *p = t->process;
+	unsigned int depth;
 
-	for (p = t->process; p; p = p->parent) {
-		st = p->priv[a->slot];
-		while (st && !st->carrier && st->next)
-			st = st->next;
-		if (st)
-			return st;
+	for (depth = 0; p && depth < SESSION_MAX_DEPTH; depth++, p = p->parent) {
+		list = p->priv[a->slot];
+		if (list && list->first)
+			return list->first;
 	}
 	return NULL;
 }
@@ -184,10 +190,22 @@ static bool in_ioctl(const struct steps *a, const struct member *m)
 	return m->ioctl_since && m->ioctl_losses == a->losses;
 }
 
+static void leave_process(struct stream *st)
+{
+	*st->link = st->next;
+	if (st->next)
+		st->next->link = st->link;
+	else
+		st->process->last = st->link;
+	st->process = NULL;
+}
+
 /* No step ends any more: one that has begun is none. */
 static void end_stream(struct steps *a, struct stream *st)
 {
 	st->carrier = NULL;
+	if (st->process && (st->process->first != st || st->next))
+		leave_process(st);
 	st->pub.unfinished = st->open;
 	st->open = false;
 	a->generation++;
@@ -228,7 +246,11 @@ static void on_moved(void *ctx, struct task *t, uint64_t time_ns)
 static void on_process_end(void *ctx, struct process *p)
 {
 	struct steps *a = ctx;
+	struct of_process *list = p->priv[a->slot];
 
+	while (list && list->first)
+		leave_process(list->first);
+	free(list);
 	p->priv[a->slot] = NULL;
 }
 
@@ -253,7 +275,7 @@ static void name_stream(struct stream *st, const struct task *t)
 	st->pub.tid = t->tid;
 	memcpy(st->pub.comm, t->comm, sizeof(st->pub.comm));
 	if (row) {
-		st->pub.from_row = true;
+		st->pub.row = row;
 		st->pub.device = row->device;
 		st->pub.repeat = row->repeat;
 	}
@@ -265,9 +287,29 @@ static void name_stream(struct stream *st, const struct task *t)
 		st->pub.name = NULL;
 }
 
+static int join_process(struct steps *a, struct stream *st, struct process *p)
+{
+	struct of_process *list = p->priv[a->slot];
+
+	if (!list) {
+		list = calloc(1, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		list->last = &list->first;
+		p->priv[a->slot] = list;
+	}
+	if (list->first && !list->first->carrier) /* the last of those before, until now */
+		leave_process(list->first);
+	st->process = list;
+	st->link = list->last;
+	*list->last = st;
+	list->last = &st->next;
+	return 0;
+}
+
 static struct stream *begin_stream(struct steps *a, struct task *t, struct member *m)
 {
-	struct stream *st = calloc(1, sizeof(*st)), **list, **last;
+	struct stream *st = calloc(1, sizeof(*st)), **list;
 
 	list = realloc(a->streams, (a->nstreams + 1) * sizeof(struct stream *));
 	a->streams = list ? list : a->streams;
@@ -277,12 +319,8 @@ static struct stream *begin_stream(struct steps *a, struct task *t, struct membe
 	}
 	list[a->nstreams++] = st;
 	name_stream(st, t);
-	if (t->process) {
-		for (last = (struct stream **)&t->process->priv[a->slot]; *last;
-		     last = &(*last)->next)
-			;
-		*last = st;
-	}
+	if (t->process && join_process(a, st, t->process))
+		return NULL;
 	st->carrier = t;
 	m->own = st;
 	a->generation++;
@@ -307,7 +345,7 @@ static int close_counters(struct stream *st)
 static int begin_step(struct stream *st, uint64_t number, uint64_t t)
 {
 	struct step *steps = st->pub.steps, *step;
-	size_t size = st->size ? 2 * st->size : 64, i;
+	size_t size = st->size ? 2 * st->size : 4, i;
 
 	if (st->pub.n == st->size) {
 		steps = realloc(steps, size * sizeof(*steps));

@@ -48,7 +48,7 @@ struct step_stream {
 	char *name;	    /* of its row, else of its process */
 	const char *device; /* of its row, or NULL */
 	uint32_t repeat;
-	bool from_row;
+	const struct session_row *row; /* of the suite, or NULL */
 	uint32_t pid, tid;
 	char comm[REC_COMM_LEN + 1];
 	struct step *steps; /* complete ones, in order of time */

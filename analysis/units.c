@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/lib/text.h"
+
 /* A carrier was relieved at @t, in the midst of an interval whose state is not known yet. */
 struct pending {
 	size_t row;
@@ -16,13 +18,21 @@ struct member {
 	uint64_t ioctls, ioctl_ns;
 	struct pending *pending;
 	size_t npending, size;
+	struct open_unit *carried;
 };
 
 /* A unit that has not ended. */
 struct open_unit {
 	size_t row;
-	struct task *carrier; /* NULL: its carrier has ended */
-	uint64_t since_ns;    /* it carries it from then on */
+	struct task *carrier;		/* NULL: its carrier has ended */
+	uint64_t since_ns;		/* it carries it from then on */
+	struct open_unit *next, **link; /* of the same carrier */
+};
+
+/* A name of workloads, once. */
+struct name {
+	struct name *next; /* with the same hash */
+	char text[];
 };
 
 struct units {
@@ -30,9 +40,8 @@ struct units {
 	int slot;
 	struct unit_row *rows;
 	size_t n, size;
-	char **names;
-	size_t nnames;
-	struct map open; /* unit → struct open_unit */
+	struct map names; /* hash → struct name */
+	struct map open;  /* unit → struct open_unit */
 	int err;
 };
 
@@ -99,19 +108,26 @@ static void on_interval(void *ctx, struct task *t, enum host_state state, uint64
 		m->npending = left;
 }
 
-static void drop_carrier(struct units *a, const struct task *t, uint64_t time_ns)
+/* @t carries @o from @time_ns on; NULL: nobody does. */
+static void set_carrier(struct units *a, struct open_unit *o, struct task *t, uint64_t time_ns)
 {
-	struct open_unit *o;
-	struct map_slot *s;
+	struct open_unit **list;
 
-	for (s = map__next(&a->open, NULL); s; s = map__next(&a->open, s)) {
-		o = s->value;
-		if (o->carrier != t)
-			continue;
-		take(a, &a->rows[o->row], t, 1);
-		o->carrier = NULL;
-		o->since_ns = time_ns;
+	if (o->carrier) {
+		*o->link = o->next;
+		if (o->next)
+			o->next->link = o->link;
 	}
+	o->carrier = t;
+	o->since_ns = time_ns;
+	if (!t)
+		return;
+	list = &member_of(a, t)->carried;
+	o->next = *list;
+	o->link = list;
+	if (o->next)
+		o->next->link = &o->next;
+	*list = o;
 }
 
 static void on_task_end(void *ctx, struct task *t, uint64_t time_ns)
@@ -121,7 +137,10 @@ static void on_task_end(void *ctx, struct task *t, uint64_t time_ns)
 
 	if (!m)
 		return;
-	drop_carrier(a, t, time_ns);
+	while (m->carried) {
+		take(a, &a->rows[m->carried->row], t, 1);
+		set_carrier(a, m->carried, NULL, time_ns);
+	}
 	free(m->pending);
 	free(m);
 	t->priv[a->slot] = NULL;
@@ -149,20 +168,21 @@ static int relieve(struct units *a, struct open_unit *o, const struct task *by, 
 	return 0;
 }
 
-static const char *intern(struct units *a, const char *name)
+static const char *intern(struct units *a, const char *text)
 {
-	char **list;
-	size_t i;
+	struct name *first = map__get(&a->names, text__hash(text)), *n;
 
-	for (i = 0; i < a->nnames; i++)
-		if (strcmp(a->names[i], name) == 0)
-			return a->names[i];
-	list = realloc(a->names, (a->nnames + 1) * sizeof(char *));
-	if (!list)
+	for (n = first; n; n = n->next)
+		if (strcmp(n->text, text) == 0)
+			return n->text;
+	n = malloc(sizeof(*n) + strlen(text) + 1);
+	if (!n || map__put(&a->names, text__hash(text), n)) {
+		free(n);
 		return NULL;
-	a->names = list;
-	list[a->nnames] = strdup(name);
-	return list[a->nnames] ? list[a->nnames++] : NULL;
+	}
+	n->next = first;
+	strcpy(n->text, text);
+	return n->text;
 }
 
 static const char *name_of(struct units *a, const struct task *t)
@@ -209,7 +229,8 @@ static int begin_unit(struct units *a, struct task *t, const struct rec *rec)
 	row->kind_id = r->kind;
 	row->name = name_of(a, t);
 	row->begin_ns = rec->time_ns;
-	*o = (struct open_unit){.row = a->n - 1, .carrier = t, .since_ns = rec->time_ns};
+	o->row = a->n - 1;
+	set_carrier(a, o, t, rec->time_ns);
 	take(a, row, t, -1ULL);
 	return row->name ? 0 : -ENOMEM;
 }
@@ -222,8 +243,7 @@ static int hand_over(struct units *a, struct task *t, const struct rec *rec)
 	if (!o)
 		return 0; /* it began before the recording */
 	err = relieve(a, o, t, rec->time_ns);
-	o->carrier = t;
-	o->since_ns = rec->time_ns;
+	set_carrier(a, o, t, rec->time_ns);
 	a->rows[o->row].handovers++;
 	take(a, &a->rows[o->row], t, -1ULL);
 	return err;
@@ -244,6 +264,7 @@ static int end_unit(struct units *a, struct task *t, const struct rec *rec)
 	row->items = r->items;
 	row->end_ns = rec->time_ns;
 	row->wall_ns = row->end_ns - row->begin_ns;
+	set_carrier(a, o, NULL, rec->time_ns);
 	free(o);
 	return err;
 }
@@ -362,16 +383,19 @@ static void units_free(void *state)
 {
 	struct units *a = state;
 	struct map_slot *s;
-	size_t i;
+	struct name *n, *next;
 
 	if (!a)
 		return;
 	for (s = map__next(&a->open, NULL); s; s = map__next(&a->open, s))
 		free(s->value);
 	map__free(&a->open);
-	for (i = 0; i < a->nnames; i++)
-		free(a->names[i]);
-	free(a->names);
+	for (s = map__next(&a->names, NULL); s; s = map__next(&a->names, s))
+		for (n = s->value; n; n = next) {
+			next = n->next;
+			free(n);
+		}
+	map__free(&a->names);
 	free(a->rows);
 	free(a);
 }

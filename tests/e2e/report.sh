@@ -236,4 +236,11 @@ report 0 flops
 said "^flops on cpu: [0-9]* steps"
 said "Tflops"
 said "^flops .*|    0 |   1 |"
+# a device may be given with a choice; its bench is called after its kind
+"$XPUGAP" run flops --size tiny -d cpu:0-1,null -o two >out 2>err || grep -q "LeakSanitizer has encountered" err || fail "run"
+report 0 two --json
+check out '
+rows = {x["device"]: x for x in r["workloads"]}
+assert sorted(rows) == ["cpu:0-1", "null"], rows
+assert all(x["units"] == "Tflops" for x in rows.values())'
 exit 0

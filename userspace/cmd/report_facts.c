@@ -272,15 +272,15 @@ static int from_bench(struct report_workload *w)
 
 /* ---- which workloads ---- */
 
-/* A run on several devices has a bench for each: "NAME-DEVICE". */
+/* A run on several devices has a bench for each: "NAME-KIND", where a device is "KIND:WHICH". */
 static bool is_bench_of(const char *bench, const char *name, const char *device)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), kind = strcspn(device, ":");
 
 	if (strcmp(bench, name) == 0)
 		return true;
-	return strncmp(bench, name, n) == 0 && bench[n] == '-' &&
-	       strcmp(bench + n + 1, device) == 0;
+	return strncmp(bench, name, n) == 0 && bench[n] == '-' && strlen(bench + n + 1) == kind &&
+	       memcmp(bench + n + 1, device, kind) == 0;
 }
 
 static const struct milabench_bench *find_bench(const struct report *r, const char *name,
@@ -318,20 +318,6 @@ static bool has_stream(const struct report *r, const struct milabench_bench *b)
 	return false;
 }
 
-static const struct session_row *find_row(const struct report *r, const struct step_stream *st)
-{
-	const struct session_row *row;
-	size_t i;
-
-	for (i = 0; r->session && st->from_row && i < r->session->nrows; i++) {
-		row = r->session->rows[i];
-		if (strcmp(row->name, st->name) == 0 && row->repeat == st->repeat && st->device &&
-		    strcmp(row->device, st->device) == 0)
-			return row;
-	}
-	return NULL;
-}
-
 static int add_streams(struct report *r)
 {
 	const struct step_stream *st;
@@ -348,8 +334,8 @@ static int add_streams(struct report *r)
 		w->device = st->device ? st->device : "";
 		w->repeat = st->repeat;
 		w->stream = st;
-		w->row = find_row(r, st);
-		w->bench = st->from_row ? find_bench(r, st->name, w->device) : NULL;
+		w->row = st->row;
+		w->bench = st->row ? find_bench(r, st->name, w->device) : NULL;
 		err = from_stream(r, w);
 	}
 	return err;

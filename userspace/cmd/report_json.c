@@ -92,9 +92,9 @@ static void write_trace(struct json *j, const struct report *r)
 	json__array(j, "devices");
 	for (i = 0; i < s->ndevices; i++) {
 		json__flat_object(j, NULL);
-		json__u64(j, "pid", s->devices[i].pid);
-		json__u64(j, "device", s->devices[i].device);
-		json__str(j, "name", s->devices[i].name);
+		json__u64(j, "pid", s->devices[i]->pid);
+		json__u64(j, "device", s->devices[i]->device);
+		json__str(j, "name", s->devices[i]->name);
 		json__end_object(j);
 	}
 	json__end_array(j);

@@ -147,3 +147,12 @@ char *text__f64(char *buf, size_t size, double v)
 	}
 	return buf;
 }
+
+uint64_t text__hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
+	return h;
+}

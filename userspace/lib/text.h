@@ -27,4 +27,7 @@ void text__print(FILE *out, const char *s);
 /* The shortest decimal that reads back as the same finite double; returns @buf (32 bytes do). */
 char *text__f64(char *buf, size_t size, double v);
 
+/* For tables of strings (FNV-1a). Who looks up what others chose compares the strings as well. */
+uint64_t text__hash(const char *s);
+
 #endif
