@@ -28,7 +28,7 @@ $(eval $(call stamp,unit,$(UNIT_SRCS)))
 
 # ---- programs that e2e tests and measurements record: plain ones, as users have them ----
 
-PROG_SRCS := $(sort $(wildcard tests/e2e/*.c tests/bench/*.c))
+PROG_SRCS := $(sort $(wildcard tests/e2e/*.c tests/bench/*.c tests/guest/*.c))
 PROGS := $(PROG_SRCS:%.c=$(O)/%)
 
 $(PROGS): $(O)/%: %.c $(O)/stamp/cc | $(O)/libxpugap_mark.so

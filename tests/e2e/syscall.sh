@@ -52,9 +52,12 @@ holds "[.[] | select(.type == \"ioctl\" and .fields.cmd == $recv)] |
 holds '[.[] | select(.fields.fd == 12345)] |
 	length == 1 and .[0].fields.inode == 0 and .[0].fields.ret == "-EBADF" or .[0].fields.ret == -9'
 
-# one that has not returned when the recording ends
+# one that has not returned when the recording ends: the program ends long after
 for probes in task,sched,ioctl ioctl; do
-	sleep 5 | "$XPUGAP" record -q -f -o trace -e $probes --max-duration 1 -- "$prog" open >out ||
+	: >out
+	# shellcheck disable=SC2094 # read while it is written
+	{ until grep -q open out; do sleep 0.1; done && sleep 4; } |
+		"$XPUGAP" record -q -f -o trace -e $probes --max-duration 1 -- "$prog" open >out ||
 		fail "record open"
 	grep -q open out || fail "the call was not made"
 	"$XPUGAP" dump --json -t 'ioctl*' trace >events

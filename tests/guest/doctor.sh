@@ -5,26 +5,31 @@
 # kernels: 6.1 6.12
 set -u
 
-trap 'rm -f "$TMPDIR/rows"' EXIT
-"$XPUGAP" doctor --json >"$TMPDIR/rows" || echo "doctor ended with $?"
-
-holds() {
-	jq -e "$1" "$TMPDIR/rows" >/dev/null && return
-	echo "not so: $1"
-	"$XPUGAP" doctor
-	exit 1
-}
-
+cd "$TMPDIR" || exit 1
+trap 'rm -f rows probes' EXIT
+"$XPUGAP" doctor --json >rows || echo "doctor ended with $?"
 # which probes there are is said by another command; marks come from programs, not from the kernel
-probes=$("$XPUGAP" list probes --json | jq -c '[.probes[] | select(.hook != "mark") | .name] | sort') || exit 1
-holds "[.[] | select(.kind == \"hook\") | .name] | sort == $probes and length >= 3"
-holds 'all(.[] | select(.kind == "hook"); .state == "ok" and .found == "by tp_btf (rung 0)")'
-
-holds "any(.[]; .name == \"kernel\" and .found == \"$(uname -r) x86_64\")"
-for name in btf jit tracefs capabilities; do
-	holds "any(.[]; .name == \"$name\" and .state == \"ok\")"
-done
+"$XPUGAP" list probes --json >probes || exit 1
 # the kernel puts the mode in force into brackets
 mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
-holds "any(.[]; .name == \"lockdown\" and .found == \"$mode\")"
-exit 0
+
+# prints the claims that do not hold
+broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list probes '
+	[.[] | select(.kind == "hook")] as $hooks |
+	[$list[0].probes[] | select(.hook != "mark") | .name] as $probes |
+	(.[] | select(.name == "kernel") | .found) as $kernel |
+	(.[] | select(.name == "lockdown") | .found) as $lockdown |
+	{
+		"hooks of each probe": (($hooks | map(.name) | sort) == ($probes | sort)),
+		"there are three or more": ($hooks | length >= 3),
+		"all are ok": ($hooks | all(.state == "ok")),
+		"all by tp_btf, rung 0": ($hooks | all(.found == "by tp_btf (rung 0)")),
+		"the kernel": ($kernel == "\($release) x86_64"),
+		"lockdown": ($lockdown == $mode),
+		"what hooks need": ([.[] | select(.name | IN("btf", "jit", "tracefs", "capabilities"))] |
+			length == 4 and all(.state == "ok"))
+	} | to_entries[] | select(.value | not) | "not so: \(.key)"' rows) || exit 1
+[ -z "$broken" ] && exit 0
+echo "$broken"
+cat rows
+exit 1

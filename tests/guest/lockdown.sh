@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A kernel booted for secure boot (integrity): what it locks, it locks, and yet every hook attaches
+# as ever and records.
+# kernels: 6.12
+# append: lockdown=integrity
+set -u
+
+cd "$TMPDIR" || exit 1
+trap 'rm -f rows trace events' EXIT
+
+fail() {
+	echo "$*"
+	exit 1
+}
+
+# the kernel itself: who could write to ports could write to memory
+grep -q '\[integrity\]' /sys/kernel/security/lockdown || fail "not locked down: the test tests nothing"
+(: </dev/port) 2>/dev/null && fail "/dev/port opens: the kernel is not locked down"
+
+"$XPUGAP" doctor --json >rows || fail "something is missing: $(cat rows)"
+jq -e 'any(.[]; .name == "lockdown" and .state == "ok" and .found == "integrity") and
+	([.[] | select(.kind == "hook")] |
+		length >= 3 and all(.state == "ok" and .found == "by tp_btf (rung 0)"))' rows >/dev/null ||
+	fail "not so: $(cat rows)"
+
+# by tracepoints as well, which need tracefs
+for btf in '' --no-btf; do
+	# shellcheck disable=SC2086 # an option or none
+	"$XPUGAP" record -q -f $btf -e task,sched,ioctl -o trace -- sh -c '(exit 7); exit 0' || fail "record $btf"
+	"$XPUGAP" dump --json trace >events || fail "dump"
+	jq -es '([.[] | select(.type == "task_exit")] | length == 2) and
+		any(.type == "sched_switch") and all(.type != "lost")' events >/dev/null ||
+		fail "not recorded ($btf): $(cat events)"
+done
+exit 0
