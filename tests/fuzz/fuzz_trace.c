@@ -19,15 +19,51 @@
 #include "userspace/trace/trace.h"
 
 #define PRINTED_MAX 100 /* records; more of them tell nothing new */
+#define JSON_BYTES  (1u << 20)
+
+/*
+ * Made once and used for each input: files in memory (the second begins with a byte that is not
+ * read, which makes it no better than a pipe), a buffer for what is printed, one for parsed JSON.
+ */
+static int file, stream_file, lines_file, nowhere;
+static struct out out;
+static char *json_memory;
+static size_t json_used;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A line's values need little memory, and all at once no more. */
+static void *json_alloc(size_t size)
+{
+	char *p = json_memory + json_used;
+
+	size = (size + 15) & ~(size_t)15;
+	if (size > JSON_BYTES - json_used)
+		abort();
+	json_used += size;
+	return p;
+}
+
+static void json_free(void *p)
+{
+	(void)p;
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
 	log__set_level(LOG_NONE);
+	file = memfd_create("file", 0);
+	stream_file = memfd_create("stream", 0);
+	lines_file = memfd_create("lines", 0);
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	json_memory = malloc(JSON_BYTES);
+	if (file < 0 || stream_file < 0 || lines_file < 0 || nowhere < 0 || !json_memory ||
+	    write(stream_file, "", 1) != 1 || out__init(&out, nowhere))
+		abort();
+	json_set_alloc_funcs(json_alloc, json_free);
 	return 0;
 }
 
@@ -61,24 +97,19 @@ static void mend(uint8_t *data, size_t size)
 	}
 }
 
-/* A file with the data; @stream: not from its beginning, which makes it no better than a pipe. */
-static int file_of(const uint8_t *data, size_t size, bool stream)
+static void fill(int fd, off_t from, const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("fuzz", 0);
-
-	if (fd < 0 || (stream && write(fd, "", 1) != 1) || write(fd, data, size) != (ssize_t)size ||
-	    lseek(fd, stream, SEEK_SET) != stream)
+	if (pwrite(fd, data, size, from) != (ssize_t)size || ftruncate(fd, from + (off_t)size))
 		abort();
-	return fd;
 }
 
-static void check_json(int fd)
+static void check_json(void)
 {
-	off_t size = lseek(fd, 0, SEEK_END);
+	off_t size = lseek(lines_file, 0, SEEK_CUR);
 	char *text = malloc((size_t)size + 1), *line, *end;
 	json_t *root;
 
-	if (!text || pread(fd, text, (size_t)size, 0) != size)
+	if (!text || pread(lines_file, text, (size_t)size, 0) != size)
 		abort();
 	for (line = text; line < text + size; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(text + size - line));
@@ -89,6 +120,7 @@ static void check_json(int fd)
 		if (!root)
 			abort();
 		json_decref(root);
+		json_used = 0;
 	}
 	free(text);
 }
@@ -103,20 +135,20 @@ static void check_record(const struct trace_event *ev, uint64_t *last_ns)
 	*last_ns = ev->rec->time_ns;
 }
 
-static uint64_t read_all(struct trace_reader *r, bool json)
+/* @max records are printed, which is checked if it is JSON. */
+static uint64_t read_all(struct trace_reader *r, bool json, uint64_t max)
 {
-	int fd = memfd_create("lines", 0);
 	struct trace_state *state = trace_state__new();
 	struct trace_event ev;
 	struct trace_info info;
 	struct trace_damage damage;
 	struct printer *p;
 	uint64_t n = 0, last_ns = 0;
-	struct out out;
 	int ret;
 
 	trace_reader__info(r, &info);
-	if (fd < 0 || out__init(&out, fd) || !state)
+	out.fd = json ? lines_file : nowhere;
+	if (!state || lseek(lines_file, 0, SEEK_SET))
 		abort();
 	p = printer__new(&out, state, json, json ? PRINT_RELATIVE : PRINT_REAL, info.begin_ns,
 			 info.realtime_ns);
@@ -125,36 +157,35 @@ static uint64_t read_all(struct trace_reader *r, bool json)
 	while ((ret = trace_reader__next(r, &ev)) == 1) {
 		check_record(&ev, &last_ns);
 		trace_state__feed(state, ev.rec);
-		if (n++ < PRINTED_MAX)
+		if (n++ < max)
 			printer__print(p, &ev);
 	}
 	trace_reader__info(r, &info);
 	trace_reader__damage(r, &damage);
 	if (ret || info.records != n || out__flush(&out))
 		abort();
-	if (json)
-		check_json(fd);
+	if (json && max)
+		check_json();
 	printer__free(p);
 	trace_state__free(state);
-	out__destroy(&out);
-	close(fd);
 	return n;
 }
 
-static uint64_t read_as(const uint8_t *data, size_t size, bool stream,
-			const struct trace_filter *filter)
+static uint64_t read_as(bool stream, const struct trace_filter *filter, uint64_t max)
 {
-	int fd = file_of(data, size, stream);
-	struct trace_reader *r = trace_reader__open_fd(fd, "fuzz");
+	int fd = stream ? stream_file : file;
+	struct trace_reader *r;
 	uint64_t n = 0;
 
+	if (lseek(fd, stream, SEEK_SET) != stream)
+		abort();
+	r = trace_reader__open_fd(fd, "fuzz");
 	if (r) {
 		if (filter && trace_reader__filter(r, filter))
 			abort();
-		n = read_all(r, !stream);
+		n = read_all(r, !stream, max);
 		trace_reader__free(r);
 	}
-	close(fd);
 	return n;
 }
 
@@ -174,10 +205,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&filter, data + 1, sizeof(filter));
 	if (data[0] & 1)
 		mend(copy, size);
-	n = read_as(copy, size, false, NULL);
-	if (read_as(copy, size, true, NULL) != n)
+	fill(file, 0, copy, size);
+	fill(stream_file, 1, copy, size);
+	n = read_as(false, NULL, PRINTED_MAX);
+	if (read_as(true, NULL, PRINTED_MAX) != n)
 		abort();
-	read_as(copy, size, data[0] & 2, &filter);
+	/* what passes the filter is some of that: was all of it printed already? */
+	read_as(data[0] & 2, &filter, n > PRINTED_MAX ? PRINTED_MAX : 0);
 	free(copy);
 	return 0;
 }

@@ -29,9 +29,10 @@ struct block {
 
 struct decoder {
 	ZSTD_DCtx *zstd;
-	uint8_t *raw; /* CHUNK_MAX_BYTES and room to read past its end */
-	struct block blocks[CHUNK_MAX_TYPES];
-	uint32_t n_blocks;
+	uint8_t *raw; /* capacity @cap_raw, with room to read past its end */
+	uint32_t cap_raw;
+	struct block *blocks; /* capacity @cap_blocks */
+	uint32_t n_blocks, cap_blocks;
 	uint64_t types; /* that are wanted */
 	uint32_t unknown;
 	/* for each record, capacity @cap */
@@ -47,17 +48,7 @@ struct decoder {
 
 struct decoder *decoder__new(void)
 {
-	struct decoder *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		return NULL;
-	d->zstd = ZSTD_createDCtx();
-	if (!d->zstd) {
-		decoder__free(d);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return d;
+	return calloc(1, sizeof(struct decoder));
 }
 
 void decoder__free(struct decoder *d)
@@ -66,6 +57,7 @@ void decoder__free(struct decoder *d)
 		return;
 	ZSTD_freeDCtx(d->zstd);
 	free(d->raw);
+	free(d->blocks);
 	free(d->time);
 	free(d->value);
 	free(d->block_time);
@@ -93,6 +85,21 @@ static int reserve(struct decoder *d, uint32_t n)
 	return 0;
 }
 
+/* What only compressed chunks need. */
+static int reserve_raw(struct decoder *d, uint32_t bytes)
+{
+	if (!d->zstd)
+		d->zstd = ZSTD_createDCtx();
+	if (!d->zstd)
+		return -ENOMEM;
+	if (bytes + 8 <= d->cap_raw)
+		return 0;
+	if (grow(&d->raw, bytes + 8, 1))
+		return -ENOMEM;
+	d->cap_raw = bytes + 8;
+	return 0;
+}
+
 /* Undo the codec; returns the payload in its raw form. */
 static const uint8_t *inflate(struct decoder *d, const struct chunk_head *head,
 			      const uint8_t *payload)
@@ -102,10 +109,6 @@ static const uint8_t *inflate(struct decoder *d, const struct chunk_head *head,
 	if (head->codec == CODEC_NONE)
 		return head->raw == head->stored ? payload : NULL;
 	if (head->codec != CODEC_ZSTD)
-		return NULL;
-	if (!d->raw)
-		d->raw = malloc(CHUNK_MAX_BYTES + 8);
-	if (!d->raw)
 		return NULL;
 	n = ZSTD_decompressDCtx(d->zstd, d->raw, head->raw, payload, head->stored);
 	return !ZSTD_isError(n) && n == head->raw ? d->raw : NULL;
@@ -142,9 +145,12 @@ static const uint8_t *get_tids(struct decoder *d, const struct chunk_head *head,
 	return in;
 }
 
-/* Which block each record belongs to; counts them into blocks[].count. */
+/*
+ * Which block each record belongs to; counts them into blocks[].count. NULL with *@err unless it
+ * is the chunk that is bad.
+ */
 static const uint8_t *get_types(struct decoder *d, const struct chunk_head *head, const uint8_t *in,
-				const uint8_t *end)
+				const uint8_t *end, int *err)
 {
 	unsigned int width;
 	uint32_t start = 0, i;
@@ -153,6 +159,12 @@ static const uint8_t *get_types(struct decoder *d, const struct chunk_head *head
 	in = unpack__varint(in, end, &n);
 	if (!in || n < 1 || n > CHUNK_MAX_TYPES)
 		return NULL;
+	if (n > d->cap_blocks) {
+		*err = grow(&d->blocks, n, sizeof(*d->blocks));
+		if (*err)
+			return NULL;
+		d->cap_blocks = (uint32_t)n;
+	}
 	d->n_blocks = (uint32_t)n;
 	memset(d->blocks, 0, n * sizeof(d->blocks[0]));
 	if (n == 1) {
@@ -396,6 +408,8 @@ int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint
 	if (!head->count || head->count > CHUNK_MAX_COUNT)
 		return -EBADMSG;
 	err = reserve(d, head->count);
+	if (!err && head->codec == CODEC_ZSTD)
+		err = reserve_raw(d, head->raw);
 	if (err)
 		return err;
 	in = inflate(d, head, payload);
@@ -404,10 +418,10 @@ int decoder__decode(struct decoder *d, const struct chunk_head *head, const uint
 	end = in + head->raw;
 	in = get_times(d, head, in, end);
 	in = in ? get_tids(d, head, in, end) : NULL;
-	in = in ? get_types(d, head, in, end) : NULL;
+	in = in ? get_types(d, head, in, end, &err) : NULL;
 	in = in ? get_blocks(d, in, end) : NULL;
 	if (!in)
-		return -EBADMSG;
+		return err ? err : -EBADMSG;
 	out->unknown = d->unknown;
 	err = make_room(d, out);
 	for (i = 0; !err && i < d->n_blocks; i++)

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define INPUT_BYTES (256u << 10)
+#define PIPE_BYTES  (64u << 10) /* a pipe holds no more */
+#define LEAST_BYTES 4096
 #define FOLLOW_NS   50000000
 #define CHECK_BYTES 64
 #define INPUT_PAD   8 /* decoders may read, but not use, that much past what they got */
@@ -28,7 +30,9 @@ int input__init(struct input *in, int fd)
 		in->seekable = true;
 		in->size = (uint64_t)st.st_size;
 	}
-	in->cap = INPUT_BYTES;
+	in->cap = in->seekable ? INPUT_BYTES : PIPE_BYTES;
+	if (in->seekable && in->size < in->cap)
+		in->cap = in->size > LEAST_BYTES ? in->size : LEAST_BYTES;
 	in->buf = malloc(in->cap + INPUT_PAD);
 	return in->buf ? 0 : -ENOMEM;
 }
