@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/milabench_priv.h"
+#include "userspace/lib/json.h"
 #include "userspace/lib/log.h"
 
 #define LINE_MAX_BYTES (16u << 20) /* a longer line is not an event */
@@ -40,7 +41,7 @@ static void free_file(struct file *f)
 
 /*
  * A number as Python's json module writes it: null is None, and the literals NaN and Infinity,
- * which are no JSON, have been quoted by quote_literals(). False if @v is no number at all.
+ * which are no JSON, have been quoted by parse(). False if @v is no number at all.
  */
 static bool number(const json_t *v, double *out)
 {
@@ -65,35 +66,6 @@ static double number_or(const json_t *v, double otherwise)
 	return v && number(v, &x) ? x : otherwise;
 }
 
-/* Copy @line, putting quotes around the literals that Python writes and JSON does not know. */
-static char *quote_literals(const char *line, size_t n, size_t *out_n)
-{
-	static const char *const literals[] = {"NaN", "-Infinity", "Infinity"};
-	char *out = malloc(2 * n + 1);
-	size_t i, l, len, used = 0;
-	bool in_string = false;
-
-	if (!out)
-		return NULL;
-	for (i = 0; i < n; i += len) {
-		len = in_string && line[i] == '\\' && i + 1 < n ? 2 : 1;
-		if (line[i] == '"')
-			in_string = !in_string;
-		for (l = 0; l < 3 && !in_string && len == 1; l++)
-			if (n - i >= strlen(literals[l]) &&
-			    memcmp(line + i, literals[l], strlen(literals[l])) == 0)
-				len = strlen(literals[l]);
-		if (len > 2)
-			out[used++] = '"';
-		memcpy(out + used, line + i, len);
-		used += len;
-		if (len > 2)
-			out[used++] = '"';
-	}
-	*out_n = used;
-	return out;
-}
-
 static json_t *parse(const char *line, size_t n)
 {
 	const size_t flags = JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL;
@@ -104,7 +76,7 @@ static json_t *parse(const char *line, size_t n)
 		return root;
 	if (!memmem(line, n, "NaN", 3) && !memmem(line, n, "Infinity", 8))
 		return NULL;
-	quoted = quote_literals(line, n, &n);
+	quoted = json__from_python(line, n, true, &n);
 	if (!quoted)
 		return NULL;
 	root = json_loadb(quoted, n, flags, NULL);

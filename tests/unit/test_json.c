@@ -161,3 +161,27 @@ Test(json, a_full_disk_is_reported)
 	cr_expect_eq(json__finish(&j), -EIO);
 	fclose(out);
 }
+
+static void expect_from_python(const char *in, bool quote, const char *want)
+{
+	size_t n;
+	char *got = json__from_python(in, strlen(in), quote, &n);
+
+	cr_assert_not_null(got);
+	cr_expect_eq(n, strlen(want));
+	cr_expect_eq(memcmp(got, want, n), 0, "%.*s", (int)n, got);
+	free(got);
+}
+
+Test(json, what_python_writes_becomes_json)
+{
+	expect_from_python("[NaN, -Infinity,Infinity]", false, "[null, null,null]");
+	expect_from_python("[NaN, -Infinity,Infinity]", true,
+			   "[\"NaN\", \"-Infinity\",\"Infinity\"]");
+	expect_from_python("{\"NaN\": \"a\\\"NaN\", \"b\\\\\":NaN}", false,
+			   "{\"NaN\": \"a\\\"NaN\", \"b\\\\\":null}");
+	expect_from_python("NaNNaNNaN", true, "\"NaN\"\"NaN\"\"NaN\"");
+	expect_from_python("\"NaN\\", false, "\"NaN\\");
+	expect_from_python("Na", true, "Na");
+	expect_from_python("", true, "");
+}

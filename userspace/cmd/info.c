@@ -163,7 +163,8 @@ static uint64_t duration_ns(const struct summary *s)
 	return s->last_ns - s->first_ns;
 }
 
-static bool is_damaged(const struct summary *s)
+/* Apart from the end, of which a line of its own tells. */
+static bool has_bad_parts(const struct summary *s)
 {
 	return s->damage.bad_head || s->damage.bad_chunks || s->damage.skipped_bytes;
 }
@@ -190,7 +191,7 @@ static void print_damage(const struct summary *s)
 	const struct trace_damage *d = &s->damage;
 
 	label("damage");
-	if (!is_damaged(s) && !d->unknown_records) {
+	if (!has_bad_parts(s) && !d->unknown_records) {
 		puts("none");
 		return;
 	}
@@ -399,7 +400,7 @@ static int info_trace(const char *path, bool json)
 		print_json(s);
 	else
 		print_text(s);
-	status = is_damaged(s) || s->damage.truncated ? EXIT_FAILED : EXIT_OK;
+	status = trace_damage__any(&s->damage) ? EXIT_FAILED : EXIT_OK;
 	summary__free(s);
 	return status;
 }

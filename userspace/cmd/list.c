@@ -10,6 +10,7 @@
 #include "userspace/lib/log.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
+#include "userspace/trace/records.h"
 #include "workloads/suite/workload.h"
 
 struct list_opts {
@@ -122,17 +123,6 @@ static size_t get_hooks(struct thing *t)
 	return n;
 }
 
-static const char *hook_name(enum rec_hook_id id)
-{
-	static const char *const names[] = {
-#define X(num, NAME_, name_, what) [num] = #name_,
-		REC_HOOKS(X)
-#undef X
-	};
-
-	return names[id];
-}
-
 static size_t get_probes(struct thing *t)
 {
 	size_t n = 0;
@@ -140,7 +130,7 @@ static size_t get_probes(struct thing *t)
 	for (; n < THINGS_MAX && probe_table[n].name; n++)
 		t[n] = (struct thing){.name = probe_table[n].name,
 				      .summary = probe_table[n].what,
-				      .hook = hook_name(probe_table[n].hook),
+				      .hook = record__hook_name(probe_table[n].hook),
 				      .on = probe_table[n].on};
 	return n;
 }

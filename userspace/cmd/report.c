@@ -229,13 +229,6 @@ static int print(const struct report *r)
 	return report__print_text(r, stdout, log__colour(STDOUT_FILENO));
 }
 
-static bool is_damaged(const struct report *r)
-{
-	const struct trace_damage *d = &r->damage;
-
-	return d->bad_head || d->bad_chunks || d->skipped_bytes || d->truncated;
-}
-
 static void release(struct report *r)
 {
 	report__free_workloads(r);
@@ -267,7 +260,7 @@ static int run(const void *values, int argc, char **argv)
 		err = report__compute(&r) ?: print(&r);
 	if (err == -ENOMEM)
 		log_error("out of memory");
-	if (!err && is_damaged(&r))
+	if (!err && trace_damage__any(&r.damage))
 		err = -EBADMSG; /* the report says so itself */
 	release(&r);
 	return err ? EXIT_FAILED : EXIT_OK;

@@ -16,6 +16,7 @@
 #include "userspace/cmd/run_child.h"
 #include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
+#include "userspace/trace/records.h"
 #include "workloads/suite/harness.h"
 #include "workloads/suite/options.h"
 
@@ -206,33 +207,19 @@ static int watch(struct child *c)
 
 static void record_row(const struct child *c, uint32_t state)
 {
-	const char *name = c->job.row->workload->name, *device = c->job.device;
-	size_t name_len = strlen(name), device_len = strlen(device);
-	union {
-		struct rec_row row;
-		char bytes[4096];
-	} rec = {0};
-	size_t size;
-
-	if (!c->run->recorder)
-		return;
-	/* a device is what the user typed: its beginning will do */
-	if (device_len > sizeof(rec) / 2)
-		device_len = sizeof(rec) / 2;
-	size = sizeof(rec.row) + name_len + device_len;
-	size = (size + REC_ALIGN - 1) / REC_ALIGN * REC_ALIGN;
-	rec.row = (struct rec_row){
-		.hdr = {.type = REC_ROW, .size = (uint16_t)size, .tid = (uint32_t)c->pid},
+	const char *const texts[] = {c->job.row->workload->name, c->job.device};
+	const struct rec_row row = {
+		.hdr = {.type = REC_ROW, .tid = (uint32_t)c->pid},
 		.pid = (uint32_t)c->pid,
 		.state = state,
 		.status = c->status,
 		.repeat = (uint32_t)c->job.repeat,
-		.name_len = (uint32_t)name_len,
-		.device_len = (uint32_t)device_len,
 	};
-	memcpy(rec.bytes + sizeof(rec.row), name, name_len);
-	memcpy(rec.bytes + sizeof(rec.row) + name_len, device, device_len);
-	recorder__append(c->run->recorder, &rec.row.hdr);
+	uint64_t buf[512]; /* a device is what the user typed: its beginning will do */
+
+	if (c->run->recorder)
+		recorder__append(c->run->recorder,
+				 record__build(buf, sizeof(buf), &row.hdr, texts, 2));
 }
 
 /* The child exists, but is not the program yet. A row that began ends, also if it never is. */

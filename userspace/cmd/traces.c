@@ -171,5 +171,5 @@ int traces__complain(const char *path, const struct trace_reader *r)
 		log_error("trace '%s' has no end: the recorder was killed or could not write on; "
 			  "at most its last second is missing",
 			  path);
-	return d.bad_head || d.bad_chunks || d.skipped_bytes || d.truncated ? EXIT_FAILED : EXIT_OK;
+	return trace_damage__any(&d) ? EXIT_FAILED : EXIT_OK;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "userspace/lib/json.h"
 
+#include <stdlib.h>
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -176,4 +178,42 @@ int json__finish(struct json *j)
 	fputc('\n', j->out);
 	j->filled = 0;
 	return ferror(j->out) ? -EIO : 0;
+}
+
+/* The length of the literal of Python's that begins @s; 0: none does. */
+static size_t literal(const char *s, size_t n)
+{
+	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+	size_t i, len;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		len = strlen(words[i]);
+		if (n >= len && memcmp(s, words[i], len) == 0)
+			return len;
+	}
+	return 0;
+}
+
+char *json__from_python(const char *text, size_t n, bool quote, size_t *out_n)
+{
+	char *out = malloc(2 * n + 1), *to = out; /* three letters become at most five */
+	bool string = false;
+	size_t i, len, word;
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < n; i += len) {
+		len = string && text[i] == '\\' && i + 1 < n ? 2 : 1;
+		string ^= text[i] == '"';
+		word = string ? 0 : literal(text + i, n - i);
+		if (word && !quote)
+			to = stpcpy(to, "null");
+		else if (word)
+			to += sprintf(to, "\"%.*s\"", (int)word, text + i);
+		else
+			to = mempcpy(to, text + i, len);
+		len = word ? word : len;
+	}
+	*out_n = (size_t)(to - out);
+	return out;
 }

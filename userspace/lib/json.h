@@ -42,6 +42,13 @@ void json__f64(struct json *j, const char *key, double v);
 void json__bool(struct json *j, const char *key, bool v);
 void json__null(struct json *j, const char *key);
 
+/*
+ * A copy of @n bytes of JSON as Python writes it, which the caller frees: outside of strings NaN,
+ * Infinity and -Infinity, which are no JSON, have become null, or with @quote strings. NULL without
+ * memory.
+ */
+char *json__from_python(const char *text, size_t n, bool quote, size_t *out_n);
+
 /* End the line; another value may follow (JSON lines). -EIO if the stream has failed. */
 int json__finish(struct json *j);
 

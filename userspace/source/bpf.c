@@ -68,23 +68,17 @@ static double cost_of(const struct source *s, enum rec_hook_id hook)
 
 static int write_hook(struct source *s, enum rec_hook_id hook, const struct hook_report *r)
 {
-	struct {
-		struct rec_hook rec;
-		char text[sizeof(r->way) + sizeof(r->reason)];
-	} buf = {0};
-	size_t way = strlen(r->way), reason = strlen(r->reason);
-	size_t size = (sizeof(buf.rec) + way + reason + REC_ALIGN - 1) & ~(size_t)(REC_ALIGN - 1);
+	const char *const texts[] = {r->way, r->reason};
+	const struct rec_hook rec = {
+		.hdr = {.type = REC_HOOK, .time_ns = hostclock__now()},
+		.hook = hook,
+		.state = r->state,
+		.rung = r->rung,
+		.err = r->err,
+		.cost_ns = cost_of(s, hook),
+	};
 
-	buf.rec.hook = hook;
-	buf.rec.state = r->state;
-	buf.rec.rung = r->rung;
-	buf.rec.err = r->err;
-	buf.rec.cost_ns = cost_of(s, hook);
-	buf.rec.way_len = way;
-	buf.rec.reason_len = reason;
-	memcpy(buf.text, r->way, way);
-	memcpy(buf.text + way, r->reason, reason);
-	return put(s, &buf, REC_HOOK, size, hostclock__now());
+	return trace_writer__append_text(s->writer, TRACE_RING_META, &rec.hdr, texts, 2);
 }
 
 static int write_hooks(struct source *s)

@@ -58,7 +58,7 @@ struct decoded {
 
 /*
  * Decode the payload (stored form, its checksum already verified) of the chunk with @head; at
- * least 8 bytes past it must be readable. Only records of the @types (see type_bit()) that this
+ * least 8 bytes past it must be readable. Only records of the @types (see TRACE_TYPE) that this
  * program knows come out; they are well formed and in order of time. 0, -EBADMSG (damaged) or
  * -ENOMEM.
  */

@@ -9,6 +9,7 @@
 
 #include "userspace/trace/grow.h"
 #include "userspace/trace/pack.h"
+#include "userspace/trace/trace.h"
 
 /* The block of one type: where its parts lie in the payload, and how long its records become. */
 struct block {
@@ -225,7 +226,7 @@ static const uint8_t *get_block(struct decoder *d, struct block *b, const uint8_
 	b->desc = record__find(b->type);
 	if (!b->desc)
 		d->unknown += b->count;
-	else if (!(type_bit(b->type) & d->types))
+	else if (!(TRACE_TYPE(b->type) & d->types))
 		b->desc = NULL;
 	b->fixed = (uint32_t)fixed;
 	b->tails = tails;

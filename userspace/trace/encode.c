@@ -8,6 +8,7 @@
 
 #include "userspace/trace/grow.h"
 #include "userspace/trace/pack.h"
+#include "userspace/trace/trace.h"
 
 #define COLUMNS_MAX	     32 /* of one record */
 #define ONE(type, name, fmt) +1
@@ -172,7 +173,7 @@ static int survey(struct encoder *e, const uint8_t *rows, uint32_t bytes, struct
 	}
 	out->types = 0;
 	for (i = 0; i < (int)e->n_groups; i++)
-		out->types |= type_bit(e->groups[i].type);
+		out->types |= TRACE_TYPE(e->groups[i].type);
 	out->count = n;
 	out->bytes = at;
 	out->first_ns = e->time[0];

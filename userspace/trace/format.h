@@ -73,11 +73,6 @@ struct index_entry {
 };
 _Static_assert(sizeof(struct index_entry) == 40, "trace(5): index entry");
 
-static inline uint64_t type_bit(uint16_t type)
-{
-	return 1ULL << (type < 63 ? type : 63);
-}
-
 /* ---- columns ---- */
 
 enum column_method {

@@ -163,7 +163,7 @@ static bool passes(const struct trace_filter *f, const struct rec *rec)
 {
 	uint64_t types = rec->time_ns < f->from_ns ? f->before : f->types;
 
-	return types & type_bit(rec->type) && rec->time_ns <= f->to_ns;
+	return types & TRACE_TYPE(rec->type) && rec->time_ns <= f->to_ns;
 }
 
 /* The record after the delivered one, if it is in the same chunk and older than all others. */

@@ -253,6 +253,11 @@ void trace_reader__on_idle(struct trace_reader *r, void (*idle)(void *arg), void
 	r->in.idle_arg = arg;
 }
 
+bool trace_damage__any(const struct trace_damage *d)
+{
+	return d->bad_head || d->bad_chunks || d->skipped_bytes || d->truncated;
+}
+
 void trace_reader__damage(const struct trace_reader *r, struct trace_damage *out)
 {
 	*out = r->damage;

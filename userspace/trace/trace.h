@@ -153,6 +153,8 @@ struct trace_damage {
 	uint64_t skipped_bytes;	  /* that belong to no chunk */
 	uint64_t unknown_records; /* of types newer than this reader: not delivered */
 };
+/* Is anything missing in the trace? Types that are newer than this program are not. */
+bool trace_damage__any(const struct trace_damage *d);
 void trace_reader__damage(const struct trace_reader *r, struct trace_damage *out);
 
 struct trace_info {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/lib/json.h"
 #include "userspace/lib/text.h"
 
 /* ---- speak ---- */
@@ -112,35 +113,6 @@ int voir__status(int fd, const char *text)
 
 /* ---- listen ---- */
 
-/* Python's NaN and infinities, outside strings, become null, which jansson can read. */
-static size_t replace_literals(const char *in, size_t n, char *out)
-{
-	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-	bool string = false;
-	size_t i = 0, len = 0, w, to = 0;
-
-	while (i < n) {
-		if (string && in[i] == '\\' && i + 1 < n) {
-			out[to++] = in[i++];
-			out[to++] = in[i++];
-			continue;
-		}
-		string ^= in[i] == '"';
-		for (w = 0; !string && w < 3; w++) {
-			len = strlen(words[w]);
-			if (n - i >= len && memcmp(in + i, words[w], len) == 0)
-				break;
-		}
-		if (string || w == 3) {
-			out[to++] = in[i++];
-			continue;
-		}
-		to += (size_t)(stpcpy(out + to, "null") - (out + to));
-		i += len;
-	}
-	return to;
-}
-
 static void complain(struct voir_record *r, const char *type, const char *message)
 {
 	r->kind = VOIR_BAD;
@@ -150,7 +122,7 @@ static void complain(struct voir_record *r, const char *type, const char *messag
 
 static json_t *decode(const char *line, size_t n, struct voir_record *r)
 {
-	char *text = malloc(n + n / 3 + 5); /* "NaN" grows by a third */
+	char *text = json__from_python(line, n, false, &n); /* null is what jansson can read */
 	json_error_t error;
 	json_t *root = NULL;
 
@@ -158,7 +130,6 @@ static json_t *decode(const char *line, size_t n, struct voir_record *r)
 		complain(r, "MemoryError", "out of memory");
 		return NULL;
 	}
-	n = replace_literals(line, n, text);
 	root = json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 	if (!root)
 		complain(r, "JSONDecodeError", error.text);
