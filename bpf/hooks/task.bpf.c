@@ -161,6 +161,7 @@ int walk_tree(struct bpf_iter__task *ctx)
 	}
 	if (state->flags & TASK_STATE_DEFINED)
 		return 0;
+	state->faults = task->min_flt + task->maj_flt;
 	/* looked at after it became a target: a call that it enters from now on is recorded */
 	if (!task__in_ioctl(task))
 		state->flags &= ~TASK_STATE_INSIDE;

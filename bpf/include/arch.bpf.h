@@ -38,6 +38,15 @@ static __always_inline __u64 regs__arg2(const struct pt_regs *regs, bool compat)
 	return compat ? (__u32)regs->dx : regs->dx;
 }
 
+static __always_inline bool event__in_kernel(const struct bpf_perf_event_data *ctx)
+{
+	return !(ctx->cs & 3);
+}
+
+/* bits of the processor's error code of a page fault */
+#define FAULT_WRITE 0x2
+#define FAULT_EXEC  0x10
+
 #elif defined(__TARGET_ARCH_arm64)
 
 #define NR_IOCTL	29
@@ -69,6 +78,15 @@ static __always_inline __u64 regs__arg2(const struct pt_regs *regs, bool compat)
 {
 	return compat ? (__u32)regs->user_regs.regs[2] : regs->user_regs.regs[2];
 }
+
+static __always_inline bool event__in_kernel(const struct bpf_perf_event_data *ctx)
+{
+	return ctx->pstate & 0xf;
+}
+
+/* there are no such tracepoints */
+#define FAULT_WRITE 0
+#define FAULT_EXEC  0
 
 #endif
 

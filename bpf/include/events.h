@@ -58,7 +58,8 @@ struct rec {
 	X(1, TASK, task, "fork, exec, exit and names of tasks")                                    \
 	X(2, SCHED, sched, "context switches and wake-ups")                                        \
 	X(3, SYSCALL, syscall, "system calls, ioctl first of all")                                 \
-	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")
+	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")        \
+	X(5, FAULT, fault, "page faults")
 
 enum rec_hook_id {
 #define X(num, NAME, name, what) REC_HOOK_##NAME = num,
@@ -86,6 +87,7 @@ enum rec_hook_id {
  *   HOOK_STATE      enum rec_hook_state
  *   ROW_STATE       enum rec_row_state
  *   SPAN_KIND       enum rec_span_kind
+ *   FAULT_AREA      enum rec_fault_area
  *   CHAR            a letter
  *   LEN             length in bytes of a part of the tail, printed with the tail only
  *   PAD             not printed
@@ -123,7 +125,8 @@ enum rec_hook_id {
 	R(48, LAUNCH, launch, MARK, NONE, "tid handed work to a device queue")                     \
 	R(49, ROLE, role, MARK, NONE, "what tid does in the program")                              \
 	R(50, COUNTER, counter, MARK, NONE, "a value that the program reports")                    \
-	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")
+	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")                              \
+	R(60, FAULT, fault, FAULT, NONE, "a page fault of tid was resolved")
 
 /* clang-format off */
 
@@ -218,6 +221,15 @@ enum rec_hook_id {
 #define REC_FIELDS_counter(F, A) F(u64, name, NAME) F(f64, value, REAL)
 #define REC_FIELDS_device(F, A) F(u32, device, DEC) F(u32, name_len, LEN)
 
+/*
+ * duration_ns is 0 where the beginning was not seen; ip is what faulted, in the kernel with
+ * REC_FAULT_KERNEL; unseen: faults that the kernel counted for tid since the record before without
+ * an exception, so without a record (get_user_pages); flags is enum rec_fault_flags
+ */
+#define REC_FIELDS_fault(F, A) \
+	F(u64, address, HEX) F(u64, ip, HEX) F(u64, duration_ns, NS) F(u32, unseen, DEC) \
+	F(u16, flags, FLAGS) F(u8, area, FAULT_AREA) F(u8, pad, PAD)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -288,6 +300,24 @@ enum rec_sched_flags {
 	REC_SCHED_NEW = 8,	   /* the first wake-up of a new task */
 	REC_SCHED_IRQ = 16,	   /* woken from interrupt context: hdr.tid only happened to run */
 	REC_SCHED_COMPAT = 32,	   /* prev_nr is the number of a 32-bit system call */
+};
+
+enum rec_fault_flags {
+	REC_FAULT_MAJOR = 1,  /* it waited for a device */
+	REC_FAULT_KERNEL = 2, /* in kernel mode: a system call touched memory of the program */
+	REC_FAULT_WRITE = 4,  /* of the beginning, where that was seen */
+	REC_FAULT_EXEC = 8,
+};
+
+/* what lies at an address of a process, as far as the kernel's bounds of its areas tell */
+enum rec_fault_area {
+	REC_AREA_UNKNOWN = 0,
+	REC_AREA_CODE = 1,  /* of the program itself */
+	REC_AREA_DATA = 2,  /* of the program itself */
+	REC_AREA_HEAP = 3,  /* what brk() made */
+	REC_AREA_STACK = 4, /* of the main thread */
+	REC_AREA_MMAP = 5,  /* mappings: libraries, files, large allocations, threads' stacks */
+	REC_AREA_KERNEL = 6,
 };
 
 enum rec_span_kind {

@@ -87,11 +87,20 @@ enum task_state_flags {
 	TASK_STATE_ENDED = 4,	/* only of targets known by their thread ids */
 };
 
-/* What is kept for each task of the target; having one makes it a target. */
+/*
+ * struct task_state - what is kept for each task of the target; having one makes it a target
+ * @call: while the task is off the cpu, or always, without the sched hook
+ * @counted: among those that live
+ * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
+ * @faults: of the task as the kernel counts them, when a record last told of one
+ */
 struct task_state {
-	struct call call; /* while the task is off the cpu, or always, without the sched hook */
+	struct call call;
 	__u32 flags;
-	__u32 counted; /* among those that live */
+	__u32 counted;
+	__u64 fault_ns;
+	__u64 fault_code;
+	__u64 faults;
 };
 
 #endif

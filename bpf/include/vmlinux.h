@@ -170,7 +170,13 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+struct mm_struct {
+	unsigned long start_code, end_code, start_data, end_data;
+	unsigned long start_brk, brk, start_stack, mmap_base;
+};
+
 struct task_struct {
+	struct mm_struct *mm;
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
@@ -226,5 +232,17 @@ struct bpf_iter__task {
 };
 
 #pragma clang attribute pop
+
+/* What a perf event passes: of the fixed layout that user space sees, so nothing is relocated. */
+struct bpf_perf_event_data {
+#if defined(__TARGET_ARCH_x86)
+	__u64 r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax;
+	__u64 ip, cs, flags, sp, ss;
+#elif defined(__TARGET_ARCH_arm64)
+	__u64 regs[31], sp, ip, pstate;
+#endif
+	__u64 sample_period;
+	__u64 addr;
+};
 
 #endif /* __VMLINUX_H__ */

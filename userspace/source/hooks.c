@@ -102,7 +102,7 @@ static void free_maps(struct hooks *h)
 struct hooks *hooks__new(const struct hooks_opts *opts)
 {
 	struct hooks *h = calloc(1, sizeof(*h));
-	size_t i;
+	const struct ladder *l;
 	int err;
 
 	if (!h)
@@ -115,66 +115,50 @@ struct hooks *hooks__new(const struct hooks_opts *opts)
 	libbpf_words__clear();
 	err = make_maps(h);
 	if (err) {
-		for (i = 0; i < NLADDERS; i++)
-			family__explain(h, &h->family[ladders[i].hook], "create the maps", err);
+		for (l = ladders; l->hook; l++)
+			family__explain(h, &h->family[l->hook], "create the maps", err);
 		free_maps(h);
 	}
-	for (i = 0; i < NLADDERS; i++)
-		family__load(h, &ladders[i]);
+	for (l = ladders; l->hook; l++)
+		family__load(h, l);
 	return h;
 }
 
 /* The families after the first were loaded to work with it: now they must do without. */
 static void reload_others(struct hooks *h)
 {
-	size_t i;
+	const struct ladder *l;
 
-	for (i = 1; i < NLADDERS; i++) {
-		struct family *f = &h->family[ladders[i].hook];
-
-		if (!f->obj)
+	for (l = ladders + 1; l->hook; l++) {
+		if (!h->family[l->hook].obj)
 			continue;
-		family__close(f);
-		family__load(h, &ladders[i]);
+		family__close(&h->family[l->hook]);
+		family__load(h, l);
 	}
 }
 
 int hooks__attach(struct hooks *h)
 {
-	int n = 0, err;
-	size_t i;
+	const struct ladder *l;
+	int n = 0;
 
-	for (i = 0; i < NLADDERS; i++) {
-		struct family *f = &h->family[ladders[i].hook];
-
-		if (!f->obj)
+	for (l = ladders; l->hook; l++) {
+		if (!h->family[l->hook].obj)
 			continue;
-		libbpf_words__clear();
-		err = family__attach(f);
-		if (err) {
-			family__explain(h, f, "attach", err);
-			family__close(f);
-			if (i == 0)
-				reload_others(h);
-			continue;
-		}
-		f->report.state = f->report.rung ? REC_HOOK_DEGRADED : REC_HOOK_ATTACHED;
-		n++;
+		if (family__attach(h, l) == 0)
+			n++;
+		else if (l == ladders)
+			reload_others(h);
 	}
 	return n;
 }
 
 void hooks__detach(struct hooks *h)
 {
-	unsigned int i, k;
+	unsigned int i;
 
-	for (i = 0; i < REC_HOOK_MAX; i++) {
-		struct family *f = &h->family[i];
-
-		for (k = 0; k < f->nlinks; k++)
-			bpf_link__destroy(f->links[k]);
-		f->nlinks = 0;
-	}
+	for (i = 0; i < REC_HOOK_MAX; i++)
+		family__detach(&h->family[i]);
 }
 
 void hooks__free(struct hooks *h)
@@ -193,10 +177,10 @@ void hooks__free(struct hooks *h)
 
 const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id hook)
 {
-	size_t i;
+	const struct ladder *l;
 
-	for (i = 0; i < NLADDERS; i++)
-		if (ladders[i].hook == hook)
+	for (l = ladders; l->hook; l++)
+		if (l->hook == hook)
 			return &h->family[hook].report;
 	return NULL;
 }

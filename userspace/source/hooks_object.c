@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Loading and attaching a family of hooks. */
+/* Loading a family of hooks and attaching it, in the first way of its ladder that works. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/hooks/sched.skel.h"
-#include "bpf/hooks/sched_count.skel.h"
-#include "bpf/hooks/sched_hot.skel.h"
-#include "bpf/hooks/sched_plain.skel.h"
-#include "bpf/hooks/syscall.skel.h"
-#include "bpf/hooks/syscall_plain.skel.h"
-#include "bpf/hooks/syscall_read.skel.h"
-#include "bpf/hooks/task.skel.h"
-#include "bpf/hooks/task_plain.skel.h"
 #include "userspace/lib/log.h"
 #include "userspace/source/hooks_priv.h"
 #include "userspace/source/probe.h"
-#include "userspace/source/tracefs.h"
-
-/* ---- what libbpf says: kept for the reason, shown when asked for ---- */
 
 #define NO_BTF                                                                                     \
 	"the kernel has no type information in /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"
+
+/* ---- what libbpf says: kept for the reason, shown when asked for ---- */
 
 static char first_words[160];
 
@@ -68,159 +58,26 @@ void family__explain(struct hooks *h, struct family *f, const char *what, int er
 			 *first_words ? ": " : "", first_words);
 }
 
-/* ---- the objects: one function opens each and sets its switches ---- */
-
-/* Take over what NAME_bpf__open() returned; the families' skeletons differ in type only. */
-#define ADOPT(family, s)                                                                           \
-	do {                                                                                       \
-		(family)->skel = (s);                                                              \
-		(family)->skeleton = (s)->skeleton;                                                \
-		(family)->obj = (s)->obj;                                                          \
-	} while (0)
-
-static int open_task(struct hooks *h, struct family *f)
-{
-	struct task_bpf *s = task_bpf__open();
-
-	if (!s)
-		return -errno;
-	s->rodata->exit_by_sched = h->family[REC_HOOK_SCHED].obj != NULL;
-	ADOPT(f, s);
-	return 0;
-}
-
-#define OPEN_SCHED(name, may)                                                                      \
-	static int open_##name(struct hooks *h, struct family *f)                                  \
-	{                                                                                          \
-		struct name##_bpf *s = (may) ? name##_bpf__open() : NULL;                          \
-                                                                                                   \
-		if (!s)                                                                            \
-			return (may) ? -errno : -ENOENT;                                           \
-		s->rodata->switch_has_state = h->facts.switch_has_state;                           \
-		ADOPT(f, s);                                                                       \
-		return 0;                                                                          \
-	}
-
-/* the verifier refuses the first two where kallsyms does not list the variable */
-OPEN_SCHED(sched_count, h->facts.var_preempt_count)
-OPEN_SCHED(sched_hot, h->facts.var_pcpu_hot)
-OPEN_SCHED(sched, true)
-
-#define OPEN_SYSCALL(name, may)                                                                    \
-	static int open_##name(struct hooks *h, struct family *f)                                  \
-	{                                                                                          \
-		struct name##_bpf *s = (may) ? name##_bpf__open() : NULL;                          \
-                                                                                                   \
-		if (!s)                                                                            \
-			return (may) ? -errno : -ENOENT;                                           \
-		s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;                    \
-		ADOPT(f, s);                                                                       \
-		return 0;                                                                          \
-	}
-
-OPEN_SYSCALL(syscall, h->facts.rdonly_cast)
-OPEN_SYSCALL(syscall_read, true)
-
-/* Set the switches of @s, a skeleton's read-only data, to where fields lie in @event. */
-#define FIELD(h, event, field, to)                                                                 \
-	do {                                                                                       \
-		int err_ = tracefs__field((h)->facts.tracefs, event, field, to);                   \
-                                                                                                   \
-		if (err_)                                                                          \
-			return err_;                                                               \
-	} while (0)
-
-static int set_task_fields(struct hooks *h, struct task_plain_bpf *s)
-{
-	FIELD(h, "task/task_newtask", "pid", (uint32_t *)&s->rodata->at_newtask_pid);
-	FIELD(h, "task/task_newtask", "clone_flags", (uint32_t *)&s->rodata->at_newtask_flags);
-	FIELD(h, "sched/sched_process_exec", "filename", (uint32_t *)&s->rodata->at_exec_filename);
-	FIELD(h, "sched/sched_process_exec", "pid", (uint32_t *)&s->rodata->at_exec_pid);
-	FIELD(h, "sched/sched_process_exec", "old_pid", (uint32_t *)&s->rodata->at_exec_old_pid);
-	FIELD(h, "sched/sched_process_exit", "pid", (uint32_t *)&s->rodata->at_exit_pid);
-	FIELD(h, "sched/sched_process_free", "pid", (uint32_t *)&s->rodata->at_free_pid);
-	FIELD(h, "task/task_rename", "pid", (uint32_t *)&s->rodata->at_rename_pid);
-	FIELD(h, "task/task_rename", "newcomm", (uint32_t *)&s->rodata->at_rename_newcomm);
-	return 0;
-}
-
-static int open_task_plain(struct hooks *h, struct family *f)
-{
-	struct task_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = task_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return set_task_fields(h, s);
-}
-
-static int set_sched_fields(struct hooks *h, struct sched_plain_bpf *s)
-{
-	FIELD(h, "sched/sched_switch", "prev_pid", (uint32_t *)&s->rodata->at_prev_pid);
-	FIELD(h, "sched/sched_switch", "prev_state", (uint32_t *)&s->rodata->at_prev_state);
-	FIELD(h, "sched/sched_switch", "next_pid", (uint32_t *)&s->rodata->at_next_pid);
-	FIELD(h, "sched/sched_switch", "next_comm", (uint32_t *)&s->rodata->at_next_comm);
-	FIELD(h, "sched/sched_waking", "pid", (uint32_t *)&s->rodata->at_waking_pid);
-	FIELD(h, "sched/sched_waking", "target_cpu", (uint32_t *)&s->rodata->at_waking_cpu);
-	FIELD(h, "sched/sched_wakeup_new", "pid", (uint32_t *)&s->rodata->at_new_pid);
-	FIELD(h, "sched/sched_wakeup_new", "target_cpu", (uint32_t *)&s->rodata->at_new_cpu);
-	return 0;
-}
-
-static int open_sched_plain(struct hooks *h, struct family *f)
-{
-	struct sched_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = sched_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return set_sched_fields(h, s);
-}
-
-static int open_syscall_plain(struct hooks *h, struct family *f)
-{
-	struct syscall_plain_bpf *s = syscall_plain_bpf__open();
-
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return 0;
-}
-
-const struct ladder ladders[NLADDERS] = {
-	{REC_HOOK_SCHED,
-	 {{"tp_btf", "", {open_sched_count, open_sched_hot, open_sched}},
-	  {"tracepoint",
-	   "the system call of who leaves the cpu and wake-ups by interrupts",
-	   {open_sched_plain}}}},
-	{REC_HOOK_TASK,
-	 {{"tp_btf", "", {open_task}},
-	  {"tracepoint", "ids in namespaces and totals at a task's end", {open_task_plain}}}},
-	{REC_HOOK_SYSCALL,
-	 {{"tp_btf", "", {open_syscall, open_syscall_read}},
-	  {"raw_tp",
-	   "the file behind a descriptor and 32-bit calls of 64-bit programs",
-	   {open_syscall_plain}}}},
-};
-
-void family__close(struct family *f)
+void family__detach(struct family *f)
 {
 	unsigned int i;
 
 	for (i = 0; i < f->nlinks; i++)
 		bpf_link__destroy(f->links[i]);
+	free(f->links);
+	f->links = NULL;
+	f->nlinks = 0;
+}
+
+void family__close(struct family *f)
+{
+	family__detach(f);
 	bpf_link__destroy(f->walk);
 	if (f->skel) {
 		bpf_object__destroy_skeleton(f->skeleton);
 		free(f->skel);
 	}
-	*f = (struct family){.report = f->report};
+	*f = (struct family){.report = f->report, .at = f->at};
 }
 
 int hooks__share(struct hooks *h, struct bpf_object *obj)
@@ -273,50 +130,126 @@ static int load_rung(struct hooks *h, struct family *f, const struct rung *rung)
 
 bool family__wanted(const struct hooks_opts *o, enum rec_hook_id hook)
 {
-	size_t i;
+	const struct ladder *l;
 
-	for (i = 0; i < NLADDERS; i++)
-		if ((ladders[i].hook == hook || hook == REC_HOOK_TASK) &&
-		    probe__wants(o->probes, ladders[i].hook))
+	if (hook != REC_HOOK_TASK)
+		return probe__wants(o->probes, hook);
+	for (l = ladders; l->hook; l++)
+		if (probe__wants(o->probes, l->hook))
 			return true;
 	return false;
 }
 
+/* The report of a family that stands on @rung; what a better one lacked stands there already. */
+static void report_rung(const struct hooks *h, struct family *f, const struct rung *rung)
+{
+	struct hook_report *r = &f->report;
+	char better[sizeof(r->reason)];
+
+	r->rung = f->at;
+	snprintf(r->way, sizeof(r->way), "%s", rung->way);
+	if (!*rung->lacks) {
+		r->err = 0;
+		*r->reason = '\0';
+		return;
+	}
+	snprintf(better, sizeof(better), "%s",
+		 !h->plain	? r->reason
+		 : h->facts.btf ? "type information is not used"
+				: NO_BTF);
+	snprintf(r->reason, sizeof(r->reason), "%.*s: does not tell %s",
+		 (int)(sizeof(r->reason) - strlen(rung->lacks) - 20), better, rung->lacks);
+}
+
+static void load_from(struct hooks *h, const struct ladder *l)
+{
+	struct family *f = &h->family[l->hook];
+	const struct rung *rung;
+
+	for (; f->at < MAX_RUNGS && l->rungs[f->at].way; f->at++) {
+		rung = &l->rungs[f->at];
+		if (rung->plain != h->plain || load_rung(h, f, rung))
+			continue;
+		report_rung(h, f, rung);
+		return;
+	}
+}
+
 void family__load(struct hooks *h, const struct ladder *l)
 {
-	const struct rung *rung = &l->rungs[h->plain ? RUNG_PLAIN : RUNG_BTF];
 	struct family *f = &h->family[l->hook];
 
 	if (!family__wanted(&h->opts, l->hook))
 		return;
 	f->report.state = REC_HOOK_REFUSED;
-	if (!h->maps || load_rung(h, f, rung)) /* the reason is there */
-		return;
-	f->report.rung = h->plain ? RUNG_PLAIN : RUNG_BTF;
-	snprintf(f->report.way, sizeof(f->report.way), "%s", rung->way);
-	if (h->plain)
-		snprintf(f->report.reason, sizeof(f->report.reason), "%s: does not tell %s",
-			 h->facts.btf ? "type information is not used" : NO_BTF, rung->lacks);
+	f->at = 0;
+	if (h->maps) /* else the reason is there */
+		load_from(h, l);
 }
 
-int family__attach(struct family *f)
+/* ---- attaching ---- */
+
+int family__keep(struct family *f, struct bpf_link *link)
+{
+	struct bpf_link **links;
+
+	links = realloc(f->links, (f->nlinks + 1) * sizeof(struct bpf_link *));
+	if (!links) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	f->links = links;
+	f->links[f->nlinks++] = link;
+	return 0;
+}
+
+static int attach_program(struct hooks *h, struct family *f, struct bpf_program *prog)
+{
+	struct bpf_link *link;
+
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_PERF_EVENT)
+		return perf_hooks__attach(h, f, prog);
+	link = bpf_program__attach(prog);
+	if (!link)
+		return -errno;
+	if (strncmp(bpf_program__section_name(prog), "iter/", 5) != 0)
+		return family__keep(f, link);
+	f->walk = link;
+	return 0;
+}
+
+static int attach_all(struct hooks *h, struct family *f)
 {
 	struct bpf_program *prog;
-	struct bpf_link *link;
+	int err;
 
 	bpf_object__for_each_program(prog, f->obj)
 	{
 		if (!bpf_program__autoload(prog))
 			continue;
-		if (f->nlinks == MAX_PROGRAMS)
-			return -E2BIG;
-		link = bpf_program__attach(prog);
-		if (!link)
-			return -errno;
-		if (strncmp(bpf_program__section_name(prog), "iter/", 5) == 0)
-			f->walk = link;
-		else
-			f->links[f->nlinks++] = link;
+		err = attach_program(h, f, prog);
+		if (err)
+			return err;
 	}
 	return 0;
+}
+
+int family__attach(struct hooks *h, const struct ladder *l)
+{
+	struct family *f = &h->family[l->hook];
+	int err = -ENOENT;
+
+	while (f->obj) {
+		libbpf_words__clear();
+		err = attach_all(h, f);
+		if (!err)
+			break;
+		family__explain(h, f, "attach", err);
+		family__close(f);
+		f->at++;
+		load_from(h, l);
+	}
+	if (!err)
+		f->report.state = *f->report.reason ? REC_HOOK_DEGRADED : REC_HOOK_ATTACHED;
+	return err;
 }

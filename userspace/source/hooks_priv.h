@@ -8,16 +8,15 @@
 #include "userspace/source/hooks.h"
 #include "userspace/source/kernel.h"
 
-#define MAX_PROGRAMS 12
-
 /* One family: the object that is loaded and its links. */
 struct family {
 	struct hook_report report;
 	void *skel;
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *obj;
-	struct bpf_link *links[MAX_PROGRAMS];
+	struct bpf_link **links;
 	unsigned int nlinks;
+	unsigned int at; /* the rung */
 	struct bpf_link *walk; /* of its iterator over tasks */
 };
 
@@ -38,36 +37,45 @@ struct hooks {
 };
 
 #define MAX_VARIANTS 3
+#define MAX_RUNGS    4
 
-/* Ways to attach a family, the best first; which of them it is depends on the kernel alone. */
+/*
+ * struct rung - a way to attach a family
+ * @way: its name; NULL ends a ladder that has fewer than MAX_RUNGS
+ * @lacks: what it does not tell that the first does; "": nothing, it is as good
+ * @plain: for kernels that do not describe their types, on which no other rung is tried
+ * @open: objects that record the same in different ways, of which the first that the kernel takes
+ *	  is used
+ */
 struct rung {
 	const char *way;
-	const char *lacks; /* compared with the first */
-	/* objects that record the same in different ways, the first that the kernel takes is used
-	 */
+	const char *lacks;
+	bool plain;
 	int (*open[MAX_VARIANTS + 1])(struct hooks *h, struct family *f);
-};
-
-enum {
-	RUNG_BTF,
-	RUNG_PLAIN,
-	RUNG_MAX,
 };
 
 struct ladder {
 	enum rec_hook_id hook;
-	struct rung rungs[RUNG_MAX];
+	struct rung rungs[MAX_RUNGS]; /* the best first */
 };
 
-/* In the order of loading and attaching: what the others do depends on the first, the sched hook.
- */
-#define NLADDERS 3
-extern const struct ladder ladders[NLADDERS];
+/* In the order of loading and attaching; a row of zeros ends them. */
+extern const struct ladder ladders[];
 
-/* Load the family if it is wanted; what went wrong is in its report. */
+/* Load the family if it is wanted, by the first rung that works; what went wrong is reported. */
 void family__load(struct hooks *h, const struct ladder *l);
-int family__attach(struct family *f);
+
+/* Attach it; a rung that cannot be attached makes place for the next. 0, or the last's error. */
+int family__attach(struct hooks *h, const struct ladder *l);
+
+/* Keep @link with the family until it is detached; taken over even on error. 0 or -ENOMEM. */
+int family__keep(struct family *f, struct bpf_link *link);
+
+void family__detach(struct family *f);
 void family__close(struct family *f);
+
+/* Attach @prog to its perf event, which goes by the program's name, on all cpus that are on. */
+int perf_hooks__attach(struct hooks *h, struct family *f, struct bpf_program *prog);
 
 /* Whatever is recorded, the task hook is what follows the target's children and threads. */
 bool family__wanted(const struct hooks_opts *o, enum rec_hook_id hook);

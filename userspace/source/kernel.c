@@ -98,6 +98,8 @@ static void read_btf(struct kernel_facts *k)
 	if (!btf)
 		return;
 	k->btf = true;
+	k->trace_page_fault =
+		btf__find_by_name_kind(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) > 0;
 	k->rdonly_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	k->var_preempt_count = btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) > 0;
 	k->var_pcpu_hot = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_VAR) > 0;

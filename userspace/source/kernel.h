@@ -25,6 +25,7 @@ struct kernel_facts {
 	bool cap_bpf, cap_perfmon, cap_sys_admin, cap_sys_nice; /* effective */
 	bool btf;						/* the kernel describes its types */
 	bool switch_has_state;	/* sched_switch passes the previous task's state */
+	bool trace_page_fault;	/* there are tracepoints where page faults begin */
 	bool rdonly_cast;	/* bpf_rdonly_cast() */
 	bool var_preempt_count; /* there is a variable __preempt_count */
 	bool var_pcpu_hot;	/* ... or pcpu_hot */

@@ -12,6 +12,7 @@
 	X(task, TASK, true, "processes and threads: created, running which program, ended")        \
 	X(sched, SCHED, true, "context switches and wake-ups")                                     \
 	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
+	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
 	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
 
 struct probe {

@@ -117,6 +117,12 @@ static const char *const span_kinds[] = {
 	[REC_SPAN_D2D] = "d2d",	      [REC_SPAN_P2P] = "p2p", [REC_SPAN_COLLECTIVE] = "collective",
 };
 
+static const char *const fault_areas[] = {
+	[REC_AREA_UNKNOWN] = "unknown", [REC_AREA_CODE] = "code",   [REC_AREA_DATA] = "data",
+	[REC_AREA_HEAP] = "heap",	[REC_AREA_STACK] = "stack", [REC_AREA_MMAP] = "mmap",
+	[REC_AREA_KERNEL] = "kernel",
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -131,6 +137,8 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(row_states);
 	case REC_FMT_SPAN_KIND:
 		LOOK_UP(span_kinds);
+	case REC_FMT_FAULT_AREA:
+		LOOK_UP(fault_areas);
 	default:
 		return NULL;
 	}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Which objects each family has, and the ladder of ways to attach it. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "bpf/hooks/fault.skel.h"
+#include "bpf/hooks/fault_plain.skel.h"
+#include "bpf/hooks/sched.skel.h"
+#include "bpf/hooks/sched_count.skel.h"
+#include "bpf/hooks/sched_hot.skel.h"
+#include "bpf/hooks/sched_plain.skel.h"
+#include "bpf/hooks/syscall.skel.h"
+#include "bpf/hooks/syscall_plain.skel.h"
+#include "bpf/hooks/syscall_read.skel.h"
+#include "bpf/hooks/task.skel.h"
+#include "bpf/hooks/task_plain.skel.h"
+#include "userspace/source/hooks_priv.h"
+#include "userspace/source/tracefs.h"
+
+/* ---- one function opens each object and sets its switches ---- */
+
+/* Take over what NAME_bpf__open() returned; the families' skeletons differ in type only. */
+#define ADOPT(family, s)                                                                           \
+	do {                                                                                       \
+		(family)->skel = (s);                                                              \
+		(family)->skeleton = (s)->skeleton;                                                \
+		(family)->obj = (s)->obj;                                                          \
+	} while (0)
+
+static int open_task(struct hooks *h, struct family *f)
+{
+	struct task_bpf *s = task_bpf__open();
+
+	if (!s)
+		return -errno;
+	s->rodata->exit_by_sched = h->family[REC_HOOK_SCHED].obj != NULL;
+	ADOPT(f, s);
+	return 0;
+}
+
+#define OPEN_SCHED(name, may)                                                                      \
+	static int open_##name(struct hooks *h, struct family *f)                                  \
+	{                                                                                          \
+		struct name##_bpf *s = (may) ? name##_bpf__open() : NULL;                          \
+                                                                                                   \
+		if (!s)                                                                            \
+			return (may) ? -errno : -ENOENT;                                           \
+		s->rodata->switch_has_state = h->facts.switch_has_state;                           \
+		ADOPT(f, s);                                                                       \
+		return 0;                                                                          \
+	}
+
+/* the verifier refuses the first two where kallsyms does not list the variable */
+OPEN_SCHED(sched_count, h->facts.var_preempt_count)
+OPEN_SCHED(sched_hot, h->facts.var_pcpu_hot)
+OPEN_SCHED(sched, true)
+
+#define OPEN_SYSCALL(name, may)                                                                    \
+	static int open_##name(struct hooks *h, struct family *f)                                  \
+	{                                                                                          \
+		struct name##_bpf *s = (may) ? name##_bpf__open() : NULL;                          \
+                                                                                                   \
+		if (!s)                                                                            \
+			return (may) ? -errno : -ENOENT;                                           \
+		s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;                    \
+		ADOPT(f, s);                                                                       \
+		return 0;                                                                          \
+	}
+
+OPEN_SYSCALL(syscall, h->facts.rdonly_cast)
+OPEN_SYSCALL(syscall_read, true)
+
+/* Set the switches of @s, a skeleton's read-only data, to where fields lie in @event. */
+#define FIELD(h, event, field, to)                                                                 \
+	do {                                                                                       \
+		int err_ = tracefs__field((h)->facts.tracefs, event, field, to);                   \
+                                                                                                   \
+		if (err_)                                                                          \
+			return err_;                                                               \
+	} while (0)
+
+static int set_task_fields(struct hooks *h, struct task_plain_bpf *s)
+{
+	FIELD(h, "task/task_newtask", "pid", (uint32_t *)&s->rodata->at_newtask_pid);
+	FIELD(h, "task/task_newtask", "clone_flags", (uint32_t *)&s->rodata->at_newtask_flags);
+	FIELD(h, "sched/sched_process_exec", "filename", (uint32_t *)&s->rodata->at_exec_filename);
+	FIELD(h, "sched/sched_process_exec", "pid", (uint32_t *)&s->rodata->at_exec_pid);
+	FIELD(h, "sched/sched_process_exec", "old_pid", (uint32_t *)&s->rodata->at_exec_old_pid);
+	FIELD(h, "sched/sched_process_exit", "pid", (uint32_t *)&s->rodata->at_exit_pid);
+	FIELD(h, "sched/sched_process_free", "pid", (uint32_t *)&s->rodata->at_free_pid);
+	FIELD(h, "task/task_rename", "pid", (uint32_t *)&s->rodata->at_rename_pid);
+	FIELD(h, "task/task_rename", "newcomm", (uint32_t *)&s->rodata->at_rename_newcomm);
+	return 0;
+}
+
+static int open_task_plain(struct hooks *h, struct family *f)
+{
+	struct task_plain_bpf *s;
+
+	if (!*h->facts.tracefs)
+		return -ENODEV;
+	s = task_plain_bpf__open();
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return set_task_fields(h, s);
+}
+
+static int set_sched_fields(struct hooks *h, struct sched_plain_bpf *s)
+{
+	FIELD(h, "sched/sched_switch", "prev_pid", (uint32_t *)&s->rodata->at_prev_pid);
+	FIELD(h, "sched/sched_switch", "prev_state", (uint32_t *)&s->rodata->at_prev_state);
+	FIELD(h, "sched/sched_switch", "next_pid", (uint32_t *)&s->rodata->at_next_pid);
+	FIELD(h, "sched/sched_switch", "next_comm", (uint32_t *)&s->rodata->at_next_comm);
+	FIELD(h, "sched/sched_waking", "pid", (uint32_t *)&s->rodata->at_waking_pid);
+	FIELD(h, "sched/sched_waking", "target_cpu", (uint32_t *)&s->rodata->at_waking_cpu);
+	FIELD(h, "sched/sched_wakeup_new", "pid", (uint32_t *)&s->rodata->at_new_pid);
+	FIELD(h, "sched/sched_wakeup_new", "target_cpu", (uint32_t *)&s->rodata->at_new_cpu);
+	return 0;
+}
+
+static int open_sched_plain(struct hooks *h, struct family *f)
+{
+	struct sched_plain_bpf *s;
+
+	if (!*h->facts.tracefs)
+		return -ENODEV;
+	s = sched_plain_bpf__open();
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return set_sched_fields(h, s);
+}
+
+static int open_syscall_plain(struct hooks *h, struct family *f)
+{
+	struct syscall_plain_bpf *s = syscall_plain_bpf__open();
+
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return 0;
+}
+
+static int open_fault(struct hooks *h, struct family *f)
+{
+	struct fault_bpf *s = fault_bpf__open();
+
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	if (!h->facts.trace_page_fault)
+		return 0;
+	bpf_program__set_autoload(s->progs.page_fault_user, true);
+	bpf_program__set_autoload(s->progs.page_fault_kernel, true);
+	return 0;
+}
+
+static int open_fault_plain(struct hooks *h, struct family *f)
+{
+	struct fault_plain_bpf *s = fault_plain_bpf__open();
+
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return 0;
+}
+
+/* The sched hook stands first: what the others do depends on it. */
+const struct ladder ladders[] = {
+	{REC_HOOK_SCHED,
+	 {{"tp_btf", "", .open = {open_sched_count, open_sched_hot, open_sched}},
+	  {"tracepoint", "the system call of who leaves the cpu and wake-ups by interrupts",
+	   .plain = true, .open = {open_sched_plain}}}},
+	{REC_HOOK_TASK,
+	 {{"tp_btf", "", .open = {open_task}},
+	  {"tracepoint", "ids in namespaces and totals at a task's end", .plain = true,
+	   .open = {open_task_plain}}}},
+	{REC_HOOK_SYSCALL,
+	 {{"tp_btf", "", .open = {open_syscall, open_syscall_read}},
+	  {"raw_tp", "the file behind a descriptor and 32-bit calls of 64-bit programs",
+	   .plain = true, .open = {open_syscall_plain}}}},
+	{REC_HOOK_FAULT,
+	 {{"perf_event", "", .open = {open_fault}},
+	  {"perf_event", "the duration of faults, and where in the program they lie", .plain = true,
+	   .open = {open_fault_plain}}}},
+	{0},
+};
