@@ -15,10 +15,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* what this kernel has, as the recorder found it in the kernel's type information */
 const volatile bool switch_has_state = true; /* sched_switch passes the state: since 5.18 */
 
-#define TASK_REPORT 0x7f /* the states that sched_switch reports */
-#define TASK_IDLE   0x402
-#define TASK_DEAD   0x80
-#define REPORT_IDLE 0x80
+#define TASK_REPORT   0x7f   /* the states that sched_switch reports */
+#define TASK_ASLEEP   0x9000 /* on a sleeping spinlock, or frozen: reported as uninterruptible */
+#define TASK_IDLE     0x402
+#define TASK_DEAD     0x80
+#define REPORT_IDLE   0x80
+#define REPORT_ASLEEP 2
 
 /* bits of the preemption count: hard interrupt, NMI, and serving a soft one (not holding it off) */
 #define IN_INTERRUPT (0x000f0000 | 0x00f00000 | 0x00000100)
@@ -88,6 +90,8 @@ static __always_inline __u32 report_state(struct task_struct *prev, __u32 state,
 
 	if (preempt)
 		return 0;
+	if (state & TASK_ASLEEP)
+		return REPORT_ASLEEP;
 	if ((state & TASK_IDLE) == TASK_IDLE)
 		return REPORT_IDLE;
 	bits = (state | prev->exit_state) & TASK_REPORT;
@@ -117,6 +121,18 @@ static __always_inline void keep_call(struct cpu_state *c, struct task_struct *p
 		from->call = c->call;
 		c->call.start_ns = 0;
 	}
+}
+
+/* When @task was created there was no room to tell of it. */
+static __always_inline void define_late(struct task_struct *task, struct task_state *s)
+{
+	struct hook_counts *h;
+
+	if (s->flags & TASK_STATE_DEFINED)
+		return;
+	h = counts__get(REC_HOOK_TASK);
+	if (h && task__define(h, task, REC_TASK_TARGET))
+		s->flags |= TASK_STATE_DEFINED;
 }
 
 static __always_inline __u32 who(struct task_state *from, struct task_state *to)
@@ -151,6 +167,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (from) {
 		keep_call(c, prev, from);
 		ioctl__blocked(prev, &from->call);
+		define_late(prev, from);
 	}
 	if (switch_has_state)
 		state = ctx[3];

@@ -28,6 +28,7 @@ static __always_inline void neighbour(struct hook_counts *h, __u32 tid, __u32 pi
 
 	if (!tid || bpf_map_lookup_elem(&plain_neighbours, &tid))
 		return;
+	h->hits++;
 	rec = ring__reserve(h, REC_TASK, sizeof(*rec));
 	if (!rec)
 		return;
@@ -52,6 +53,7 @@ static __always_inline void tell_call(__u32 tid, struct call *call)
 
 	if (!h || !call->start_ns || call->flags & CALL_TOLD)
 		return;
+	h->hits++;
 	rec = ring__reserve(h, REC_IOCTL_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;

@@ -28,7 +28,6 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 	t = cost__begin(h);
 	state = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state) {
-		state->flags = TASK_STATE_DEFINED;
 		state->counted = 1;
 		__sync_fetch_and_add(&live, 1);
 	} else {
@@ -47,6 +46,8 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 	rec->clone_flags = clone_flags;
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), child->comm);
 	ring__submit(h, rec);
+	if (state)
+		state->flags = TASK_STATE_DEFINED;
 	cost__end(h, t);
 	return 0;
 }

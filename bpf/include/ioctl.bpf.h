@@ -16,6 +16,7 @@ static __always_inline void ioctl__blocked(struct task_struct *task, struct call
 	h = counts__get(REC_HOOK_SYSCALL);
 	if (!h)
 		return;
+	h->hits++;
 	rec = ring__reserve(h, REC_IOCTL_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;

@@ -31,8 +31,10 @@ static __always_inline __u64 task__cgroup(struct task_struct *task)
 static __always_inline bool task__define(struct hook_counts *h, struct task_struct *task,
 					 __u32 flags)
 {
-	struct rec_task *rec = ring__reserve(h, REC_TASK, sizeof(*rec));
+	struct rec_task *rec;
 
+	__sync_fetch_and_add(&h->hits, 1); /* iterators come here, too */
+	rec = ring__reserve(h, REC_TASK, sizeof(*rec));
 	if (!rec)
 		return false;
 	rec->hdr.tid = task->pid;

@@ -370,6 +370,18 @@ static int drain_all(struct source *s)
 	}
 }
 
+/* What never became whole: its cpu was held up in the middle of it, and so is what lies behind. */
+static int tell_unfinished(struct source *s)
+{
+	unsigned int cpu;
+	int err = 0;
+
+	for (cpu = 0; !err && cpu < hooks__ncpus(s->hooks); cpu++)
+		if (hooks__ring(s->hooks, cpu)->busy)
+			err = write_lost(s, REC_HOOK_META, cpu, REC_LOST_RING, 1, s->last_ns[cpu]);
+	return err;
+}
+
 static int bpf_stop(struct source *s)
 {
 	int n;
@@ -379,6 +391,8 @@ static int bpf_stop(struct source *s)
 	if (n)
 		log_debug("cannot tell of all open calls: %s", log__err(n));
 	n = drain_all(s);
+	if (!n)
+		n = tell_unfinished(s);
 	if (n)
 		return n;
 	n = write_counts(s);

@@ -155,10 +155,13 @@ int hooks__attach(struct hooks *h)
 
 void hooks__detach(struct hooks *h)
 {
-	unsigned int i;
+	const struct ladder *l = ladders;
 
-	for (i = 0; i < REC_HOOK_MAX; i++)
-		family__detach(&h->family[i]);
+	while (l->hook)
+		l++;
+	/* the others rely on the sched hook while they run: the first goes last */
+	while (l-- > ladders)
+		family__detach(&h->family[l->hook]);
 }
 
 void hooks__free(struct hooks *h)

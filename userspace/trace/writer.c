@@ -53,7 +53,7 @@ static int make_room(struct trace_writer *w, struct ring *r, uint32_t size)
 static int touch(struct trace_writer *w, struct ring *r, uint64_t time_ns)
 {
 	uint32_t cap = w->cap_touched ? w->cap_touched * 2 : 64;
-	int err = w->written ? 0 : writer__begin(w, time_ns);
+	int err = w->file.written ? 0 : writer__begin(w, time_ns);
 
 	if (err)
 		return err;
@@ -226,7 +226,7 @@ void trace_writer__stats(const struct trace_writer *w, struct trace_writer_stats
 	uint32_t i;
 
 	*out = w->stats;
-	out->bytes = w->written + w->out_used;
+	out->bytes = w->file.written + w->out_used;
 	for (i = 0; i < w->n_touched; i++)
 		out->records += w->rings[w->touched[i]]->count;
 }

@@ -34,16 +34,17 @@ struct round {
 	uint32_t chunks;
 };
 
-/* As far as the file is whole. */
+/* The state of the file at the end of a whole chunk. */
 struct place {
 	uint64_t written;
 	uint64_t watermark;
 	uint64_t records;
-	uint32_t seq;
-	struct round round;
+	uint64_t round_records; /* of them since the watermark */
+	uint32_t round_chunks;
+	uint32_t seq; /* of the next chunk */
 };
 
-#define PLACES 4 /* together longer than what ends a file, but for the index */
+#define PLACES 8 /* together longer than what ends a file, but for the index */
 
 struct trace_writer {
 	struct sink *sink;
@@ -59,11 +60,11 @@ struct trace_writer {
 	/* chunks sealed but not written */
 	uint8_t *out;
 	size_t out_used, out_cap;
-	uint64_t written; /* up to the end of the last whole chunk */
+	struct place file;	     /* what is whole of it */
+	struct place places[PLACES]; /* before each of the last chunks */
+	uint32_t n_places;
 	uint32_t seq;
 	struct round round;
-	struct place places[PLACES]; /* where the last rounds ended */
-	uint32_t n_places;
 	uint64_t watermark, newest, last_round;
 	struct index_entry *index;
 	uint32_t n_index;

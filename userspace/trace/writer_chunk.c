@@ -31,8 +31,47 @@ void writer__count_lost(struct trace_writer *w, uint64_t n, uint64_t from_ns, ui
 
 /* ---- from chunks to the file ---- */
 
-/* After a failed write: chunks that are not wholly in the file are lost. */
-static void forget_unwritten(struct trace_writer *w, size_t done)
+/* Should the end not fit behind the chunks that follow, the file is cut back to here. */
+static void remember_place(struct trace_writer *w)
+{
+	if (w->n_places == PLACES) {
+		w->n_places--;
+		memmove(w->places, w->places + 1, w->n_places * sizeof(*w->places));
+	}
+	w->places[w->n_places++] = w->file;
+}
+
+static void chunk_is_written(struct trace_writer *w, const struct chunk_head *head)
+{
+	struct place *f = &w->file;
+
+	remember_place(w);
+	f->written += sizeof(*head) + head->stored;
+	f->seq = head->seq + 1;
+	if (head->kind == CHUNK_RECORDS) {
+		f->records += head->count;
+		f->round_records += head->count;
+		f->round_chunks++;
+	} else if (head->kind == CHUNK_WATERMARK) {
+		f->watermark = head->last_ns;
+		f->round_records = f->round_chunks = 0;
+	}
+}
+
+static void chunk_is_lost(struct trace_writer *w, const struct chunk_head *head)
+{
+	if (w->seq > head->seq)
+		w->seq = head->seq;
+	if (head->kind != CHUNK_RECORDS)
+		return;
+	writer__count_lost(w, head->count, head->first_ns, head->last_ns);
+	w->stats.records -= head->count;
+	w->round.records -= head->count;
+	w->round.chunks--;
+}
+
+/* @done bytes of what was to be written are in the file: chunks that are not wholly are lost. */
+static void take_written(struct trace_writer *w, size_t done)
 {
 	struct chunk_head head;
 	size_t at = 0, size;
@@ -40,18 +79,10 @@ static void forget_unwritten(struct trace_writer *w, size_t done)
 	for (; at < w->out_used; at += size) {
 		memcpy(&head, w->out + at, sizeof(head));
 		size = sizeof(head) + head.stored;
-		if (at + size <= done) {
-			w->written += size;
-			continue;
-		}
-		if (w->seq > head.seq)
-			w->seq = head.seq;
-		if (head.kind != CHUNK_RECORDS)
-			continue;
-		writer__count_lost(w, head.count, head.first_ns, head.last_ns);
-		w->stats.records -= head.count;
-		w->round.records -= head.count;
-		w->round.chunks--;
+		if (at + size <= done)
+			chunk_is_written(w, &head);
+		else
+			chunk_is_lost(w, &head);
 	}
 	w->out_used = 0;
 }
@@ -64,13 +95,8 @@ int writer__flush(struct trace_writer *w)
 	if (!w->out_used)
 		return 0;
 	err = sink__write(w->sink, w->out, w->out_used, &done);
-	if (err) {
-		forget_unwritten(w, done);
-		return writer__fail(w, err);
-	}
-	w->written += w->out_used;
-	w->out_used = 0;
-	return 0;
+	take_written(w, done);
+	return err ? writer__fail(w, err) : 0;
 }
 
 int writer__emit(struct trace_writer *w, struct chunk_head *head, const void *payload)
@@ -132,8 +158,8 @@ int writer__begin(struct trace_writer *w, uint64_t time_ns)
 	err = sink__write(w->sink, &head, sizeof(head), &done);
 	if (err)
 		return writer__fail(w, err);
-	w->written = sizeof(head);
-	w->round.offset = w->written;
+	w->file.written = sizeof(head);
+	w->round.offset = w->file.written;
 	return 0;
 }
 

@@ -54,27 +54,6 @@ static void add_to_index(struct trace_writer *w)
 	w->index_fill = 1;
 }
 
-static struct place current_place(const struct trace_writer *w)
-{
-	return (struct place){
-		.written = w->written,
-		.watermark = w->watermark,
-		.records = w->stats.records,
-		.seq = w->seq,
-		.round = w->round,
-	};
-}
-
-/* So far the file can be cut back if its end does not fit. */
-static void remember_place(struct trace_writer *w)
-{
-	if (w->n_places == PLACES) {
-		w->n_places--;
-		memmove(w->places, w->places + 1, w->n_places * sizeof(*w->places));
-	}
-	w->places[w->n_places++] = current_place(w);
-}
-
 /* The watermark @until_ns ends the round, whose chunks can be written. */
 static int close_round(struct trace_writer *w, uint64_t until_ns)
 {
@@ -102,18 +81,14 @@ static int close_round(struct trace_writer *w, uint64_t until_ns)
 
 static int end_round(struct trace_writer *w, uint64_t until_ns)
 {
-	struct place before = current_place(w);
 	int err = close_round(w, until_ns);
 
 	if (!err)
 		err = writer__flush(w);
-	if (err) {
-		w->watermark = before.watermark; /* which the file has not got */
+	if (err)
 		return err;
-	}
 	add_to_index(w);
-	w->round = (struct round){.offset = w->written};
-	remember_place(w);
+	w->round = (struct round){.offset = w->file.written};
 	sink__sync(w->sink);
 	return 0;
 }
@@ -173,7 +148,7 @@ static int write_index(struct trace_writer *w)
 	struct chunk_head end = {
 		.kind = CHUNK_END,
 		.ring = TRACE_RING_META,
-		.first_ns = w->written + w->out_used,
+		.first_ns = w->file.written + w->out_used,
 	};
 	int err;
 
@@ -206,7 +181,7 @@ static int write_rest(struct trace_writer *w, bool indexed)
 
 static int finish_well(struct trace_writer *w)
 {
-	int err = w->written ? 0 : writer__begin(w, hostclock__now());
+	int err = w->file.written ? 0 : writer__begin(w, hostclock__now());
 
 	return err ? err : write_rest(w, true);
 }
@@ -224,10 +199,11 @@ static int finish_at(struct trace_writer *w, const struct place *p, struct rec_l
 	}
 	w->stats.records = p->records;
 	w->stats.err = err;
-	w->written = p->written;
+	w->file = *p;
 	w->watermark = p->watermark;
 	w->seq = p->seq;
-	w->round = p->round;
+	w->round.records = p->round_records;
+	w->round.chunks = p->round_chunks;
 	if (!err)
 		err = trace_writer__append(w, TRACE_RING_META, &lost.hdr);
 	if (!err)
@@ -239,7 +215,7 @@ static int finish_at(struct trace_writer *w, const struct place *p, struct rec_l
 /*
  * The file took no more: after its last whole chunk there is room for as much as was written of
  * the one that failed. Say there what is missing, and index what is not; if that does not fit,
- * without the index, and at last in place of the last rounds.
+ * without the index, and at last in place of the last chunks.
  */
 static int finish_cut_short(struct trace_writer *w)
 {
@@ -249,7 +225,9 @@ static int finish_cut_short(struct trace_writer *w)
 		.cpu = ~0u,
 		.why = REC_LOST_WRITE,
 	};
-	const struct place here = current_place(w);
+	const struct place here = w->file;
+	const uint32_t n_places = w->n_places;
+	struct place places[PLACES];
 	struct trace_writer_stats stats;
 	struct ring *r;
 	uint32_t i;
@@ -260,14 +238,15 @@ static int finish_cut_short(struct trace_writer *w)
 		writer__count_lost(w, r->count, r->floor, r->newest);
 		r->used = r->count = 0;
 	}
+	memcpy(places, w->places, sizeof(places)); /* more are remembered while this goes on */
 	stats = w->stats;
 	lost.hdr.time_ns = w->lost_until > w->newest ? w->lost_until : w->newest;
 	lost.count = stats.lost;
 	lost.since_ns = w->lost_since;
 	err = finish_at(w, &here, lost, true);
-	for (i = 0; err && i <= w->n_places; i++) {
+	for (i = 0; err && i <= n_places; i++) {
 		w->stats = stats;
-		err = finish_at(w, i ? &w->places[w->n_places - i] : &here, lost, false);
+		err = finish_at(w, i ? &places[n_places - i] : &here, lost, false);
 	}
 	if (err) {
 		sink__rewind(w->sink, here.written);
