@@ -35,13 +35,13 @@ struct ring {
 
 #define RINGS_PAGE 256
 
-/* Where a round ended; a writer may cut its file back to one of the last few. */
-struct round_end {
+/* Where a chunk ended; a writer may cut its file back to one of the last few. */
+struct chunk_end {
 	uint64_t offset;
 	uint32_t seq;
 };
 
-#define ROUND_ENDS 16 /* more than a writer keeps */
+#define CHUNK_ENDS 16 /* more than a writer keeps */
 
 struct trace_reader {
 	struct input in;
@@ -64,8 +64,8 @@ struct trace_reader {
 	uint64_t open_bytes; /* decoded */
 	uint32_t seq;	     /* of the next chunk */
 	bool any_seq;	     /* ... is not known */
-	struct round_end round_ends[ROUND_ENDS];
-	uint32_t n_round_ends;
+	struct chunk_end chunk_ends[CHUNK_ENDS];
+	uint32_t n_chunk_ends;
 	bool went_back; /* what was read once may come again, or something else */
 	bool at_end;
 	struct trace_filter filter;

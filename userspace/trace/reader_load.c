@@ -65,16 +65,16 @@ static int queue_chunk(struct trace_reader *r, const struct chunk_head *head)
 	return heap__push(r, ring);
 }
 
-static void remember_round(struct trace_reader *r, uint64_t offset)
+static void remember_chunk(struct trace_reader *r, uint64_t offset)
 {
-	if (r->n_round_ends == ROUND_ENDS)
-		memmove(r->round_ends, r->round_ends + 1,
-			--r->n_round_ends * sizeof(*r->round_ends));
-	r->round_ends[r->n_round_ends++] = (struct round_end){offset, r->seq};
+	if (r->n_chunk_ends == CHUNK_ENDS)
+		memmove(r->chunk_ends, r->chunk_ends + 1,
+			--r->n_chunk_ends * sizeof(*r->chunk_ends));
+	r->chunk_ends[r->n_chunk_ends++] = (struct chunk_end){offset, r->seq};
 }
 
-/* Is @e still the end of a round in a file of @size bytes? */
-static bool is_round_end(const struct trace_reader *r, const struct round_end *e, uint64_t size)
+/* Is @e still the end of a chunk in a file of @size bytes? */
+static bool is_chunk_end(const struct trace_reader *r, const struct chunk_end *e, uint64_t size)
 {
 	struct chunk_head head;
 
@@ -85,23 +85,21 @@ static bool is_round_end(const struct trace_reader *r, const struct round_end *e
 }
 
 /*
- * A file that is followed was cut back. Go on where the chunk at hand began, or if the file ends
- * before that, at the end of a round that it still has: the recorder writes its end there.
+ * A file that is followed was cut back. Go on where the chunk at hand began, or if no chunk begins
+ * there any more, at the end of the last chunk that is still there: the recorder writes its end
+ * behind it.
  */
 static int go_back(struct trace_reader *r)
 {
-	struct round_end to = {r->in.offset, r->seq};
+	struct chunk_end to = {r->in.offset, r->seq};
 	struct stat st;
 
 	if (fstat(r->in.fd, &st))
 		return -errno;
-	if ((uint64_t)st.st_size < to.offset) {
-		while (r->n_round_ends &&
-		       !is_round_end(r, &r->round_ends[r->n_round_ends - 1], (uint64_t)st.st_size))
-			r->n_round_ends--;
-		to = r->n_round_ends ? r->round_ends[--r->n_round_ends]
-				     : (struct round_end){sizeof(r->head), 0};
-	}
+	while (r->n_chunk_ends && !is_chunk_end(r, &to, (uint64_t)st.st_size))
+		to = r->chunk_ends[--r->n_chunk_ends];
+	if (!is_chunk_end(r, &to, (uint64_t)st.st_size))
+		to = (struct chunk_end){sizeof(r->head), 0};
 	r->seq = to.seq;
 	r->went_back = true;
 	return input__seek(&r->in, to.offset);
@@ -121,7 +119,6 @@ static int reach_end(struct trace_reader *r)
 
 static void take_watermark(struct trace_reader *r, const struct chunk_head *head)
 {
-	remember_round(r, r->in.offset + head->stored);
 	if (head->last_ns < r->limit_ns && r->went_back)
 		return;
 	if (head->last_ns < r->limit_ns) {
@@ -174,6 +171,7 @@ static void skip_chunk(struct trace_reader *r, const struct chunk_head *head)
 	input__take(&r->in, sizeof(*head));
 	input__skip(&r->in, head->stored);
 	check_seq(r, head);
+	remember_chunk(r, r->in.offset);
 }
 
 /*
@@ -209,6 +207,7 @@ static int take_chunk(struct trace_reader *r, const struct chunk_head *head)
 		err = reach_end(r);
 		stray = behind_end(r, head->stored);
 	}
+	remember_chunk(r, r->in.offset + head->stored);
 	input__take(&r->in, head->stored);
 	r->damage.skipped_bytes += stray;
 	return err;
