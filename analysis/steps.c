@@ -190,13 +190,13 @@ static bool in_ioctl(const struct steps *a, const struct member *m)
 	return m->ioctl_since && m->ioctl_losses == a->losses;
 }
 
-static void leave_process(struct stream *st)
+static void leave_process(struct of_process *list, struct stream *st)
 {
 	*st->link = st->next;
 	if (st->next)
 		st->next->link = st->link;
 	else
-		st->process->last = st->link;
+		list->last = st->link;
 	st->process = NULL;
 }
 
@@ -205,7 +205,7 @@ static void end_stream(struct steps *a, struct stream *st)
 {
 	st->carrier = NULL;
 	if (st->process && (st->process->first != st || st->next))
-		leave_process(st);
+		leave_process(st->process, st);
 	st->pub.unfinished = st->open;
 	st->open = false;
 	a->generation++;
@@ -249,7 +249,7 @@ static void on_process_end(void *ctx, struct process *p)
 	struct of_process *list = p->priv[a->slot];
 
 	while (list && list->first)
-		leave_process(list->first);
+		leave_process(list, list->first);
 	free(list);
 	p->priv[a->slot] = NULL;
 }
@@ -299,7 +299,7 @@ static int join_process(struct steps *a, struct stream *st, struct process *p)
 		p->priv[a->slot] = list;
 	}
 	if (list->first && !list->first->carrier) /* the last of those before, until now */
-		leave_process(list->first);
+		leave_process(list, list->first);
 	st->process = list;
 	st->link = list->last;
 	*list->last = st;
