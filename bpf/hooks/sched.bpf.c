@@ -217,6 +217,8 @@ static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 	/* the idle task wakes nobody by itself */
 	if (in_interrupt(c, waker) || !waker->pid)
 		flags |= REC_SCHED_IRQ;
+	if (flags & REC_SCHED_NEXT_TARGET)
+		c->irq.woke = c->softirq.woke = 1;
 	rec = ring__reserve(h, REC_SCHED_WAKING, sizeof(*rec));
 	if (rec) {
 		rec->hdr.tid = waker->pid;

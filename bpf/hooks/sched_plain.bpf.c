@@ -114,6 +114,15 @@ int sched_switch(void *ctx)
 	return 0;
 }
 
+/* The irq hook wants to know. */
+static __always_inline void mark_woken(__u32 flags)
+{
+	struct cpu_state *c = cpu__get();
+
+	if (c && flags & REC_SCHED_NEXT_TARGET)
+		c->irq.woke = c->softirq.woke = 1;
+}
+
 static __always_inline int waking(__u32 wakee, __u32 cpu, __u32 flags)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_SCHED);
@@ -125,6 +134,7 @@ static __always_inline int waking(__u32 wakee, __u32 cpu, __u32 flags)
 	if (!h || !targets)
 		return 0;
 	t = cost__begin(h);
+	mark_woken(targets);
 	rec = ring__reserve(h, REC_SCHED_WAKING, sizeof(*rec));
 	if (rec) {
 		rec->hdr.tid = plain__tid();

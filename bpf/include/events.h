@@ -59,7 +59,8 @@ struct rec {
 	X(2, SCHED, sched, "context switches and wake-ups")                                        \
 	X(3, SYSCALL, syscall, "system calls, ioctl first of all")                                 \
 	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")        \
-	X(5, FAULT, fault, "page faults")
+	X(5, FAULT, fault, "page faults")                                                          \
+	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")
 
 enum rec_hook_id {
 #define X(num, NAME, name, what) REC_HOOK_##NAME = num,
@@ -88,6 +89,7 @@ enum rec_hook_id {
  *   ROW_STATE       enum rec_row_state
  *   SPAN_KIND       enum rec_span_kind
  *   FAULT_AREA      enum rec_fault_area
+ *   SOFTIRQ         number of a softirq, as include/linux/interrupt.h counts them
  *   CHAR            a letter
  *   LEN             length in bytes of a part of the tail, printed with the tail only
  *   PAD             not printed
@@ -126,7 +128,10 @@ enum rec_hook_id {
 	R(49, ROLE, role, MARK, NONE, "what tid does in the program")                              \
 	R(50, COUNTER, counter, MARK, NONE, "a value that the program reports")                    \
 	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")                              \
-	R(60, FAULT, fault, FAULT, NONE, "a page fault of tid was resolved")
+	R(60, FAULT, fault, FAULT, NONE, "a page fault of tid was resolved")                       \
+	R(80, IRQ, irq, IRQ, NONE, "a device's interrupt was handled while tid was on the cpu")    \
+	R(81, SOFTIRQ, softirq, IRQ, NONE, "a softirq ran while tid was on the cpu")               \
+	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")
 
 /* clang-format off */
 
@@ -230,6 +235,11 @@ enum rec_hook_id {
 	F(u64, address, HEX) F(u64, ip, HEX) F(u64, duration_ns, NS) F(u32, unseen, DEC) \
 	F(u16, flags, FLAGS) F(u8, area, FAULT_AREA) F(u8, pad, PAD)
 
+/* time_ns is the end of the handler; flags is enum rec_irq_flags */
+#define REC_FIELDS_irq(F, A) F(u64, duration_ns, NS) F(u32, irq, DEC) F(u32, flags, FLAGS)
+#define REC_FIELDS_softirq(F, A) F(u64, duration_ns, NS) F(u32, vec, SOFTIRQ) F(u32, flags, FLAGS)
+#define REC_FIELDS_irq_name(F, A) F(u32, irq, DEC) F(u32, name_len, LEN)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -300,6 +310,12 @@ enum rec_sched_flags {
 	REC_SCHED_NEW = 8,	   /* the first wake-up of a new task */
 	REC_SCHED_IRQ = 16,	   /* woken from interrupt context: hdr.tid only happened to run */
 	REC_SCHED_COMPAT = 32,	   /* prev_nr is the number of a 32-bit system call */
+};
+
+enum rec_irq_flags {
+	REC_IRQ_TARGET = 1,  /* tid is a target: the handler took its time */
+	REC_IRQ_WOKE = 2,    /* it woke a target */
+	REC_IRQ_HANDLED = 4, /* the handler says that the interrupt was its device's */
 };
 
 enum rec_fault_flags {

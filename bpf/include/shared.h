@@ -55,6 +55,17 @@ struct call {
 };
 
 /*
+ * struct handling - an interrupt or softirq that a cpu is handling
+ * @start_ns: when that began; 0: it is handling none
+ * @woke: it woke a target
+ */
+struct handling {
+	__u64 start_ns;
+	__u32 nr;
+	__u32 woke;
+};
+
+/*
  * struct cpu_state - what hooks keep for a cpu; all but @targets is written on that cpu only
  * @call: of the task that is on the cpu. Task storage would be its natural place, but to look that
  *	  up twice costs a fifth of what a traced ioctl costs; so a call lives here until its task
@@ -65,6 +76,7 @@ struct call {
  * @targets: generation of the targets now; the recorder counts it up when it adds some
  * @told: the neighbours last told of here, by their tids' low bits: saves asking the table
  * @interrupts: that are being handled, where the sched hook has to count them
+ * @irq, @softirq: for the irq hook
  */
 struct cpu_state {
 	struct call call;
@@ -74,6 +86,8 @@ struct cpu_state {
 	__u64 generation;
 	__u64 targets;
 	__u64 interrupts;
+	struct handling irq;
+	struct handling softirq;
 	struct {
 		__u64 start_ns;
 		__u64 tid;

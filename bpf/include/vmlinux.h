@@ -214,6 +214,10 @@ struct pcpu_hot {
 	int preempt_count;
 };
 
+struct irqaction {
+	const char *name;
+};
+
 struct linux_binprm {
 	const char *filename;
 };

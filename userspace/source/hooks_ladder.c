@@ -5,6 +5,8 @@
 
 #include "bpf/hooks/fault.skel.h"
 #include "bpf/hooks/fault_plain.skel.h"
+#include "bpf/hooks/irq.skel.h"
+#include "bpf/hooks/irq_plain.skel.h"
 #include "bpf/hooks/sched.skel.h"
 #include "bpf/hooks/sched_count.skel.h"
 #include "bpf/hooks/sched_hot.skel.h"
@@ -166,6 +168,35 @@ static int open_fault_plain(struct hooks *h, struct family *f)
 	return 0;
 }
 
+static int open_irq(struct hooks *h, struct family *f)
+{
+	struct irq_bpf *s = irq_bpf__open();
+
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return 0;
+}
+
+static int open_irq_plain(struct hooks *h, struct family *f)
+{
+	struct irq_plain_bpf *s;
+
+	if (!*h->facts.tracefs)
+		return -ENODEV;
+	s = irq_plain_bpf__open();
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	FIELD(h, "irq/irq_handler_entry", "irq", (uint32_t *)&s->rodata->at_entry_irq);
+	FIELD(h, "irq/irq_handler_entry", "name", (uint32_t *)&s->rodata->at_entry_name);
+	FIELD(h, "irq/irq_handler_exit", "irq", (uint32_t *)&s->rodata->at_exit_irq);
+	FIELD(h, "irq/irq_handler_exit", "ret", (uint32_t *)&s->rodata->at_exit_ret);
+	FIELD(h, "irq/softirq_entry", "vec", (uint32_t *)&s->rodata->at_entry_vec);
+	FIELD(h, "irq/softirq_exit", "vec", (uint32_t *)&s->rodata->at_exit_vec);
+	return 0;
+}
+
 /* The sched hook stands first: what the others do depends on it. */
 const struct ladder ladders[] = {
 	{REC_HOOK_SCHED,
@@ -184,5 +215,9 @@ const struct ladder ladders[] = {
 	 {{"perf_event", "", .open = {open_fault}},
 	  {"perf_event", "the duration of faults, and where in the program they lie", .plain = true,
 	   .open = {open_fault_plain}}}},
+	{REC_HOOK_IRQ,
+	 {{"tp_btf", "", .open = {open_irq}},
+	  {"tracepoint", "what happens while another hook's program runs", .plain = true,
+	   .open = {open_irq_plain}}}},
 	{0},
 };

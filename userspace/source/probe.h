@@ -13,6 +13,7 @@
 	X(sched, SCHED, true, "context switches and wake-ups")                                     \
 	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
+	X(irq, IRQ, true, "interrupt handlers and softirqs that hold up or wake the target")       \
 	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
 
 struct probe {

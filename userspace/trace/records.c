@@ -123,6 +123,11 @@ static const char *const fault_areas[] = {
 	[REC_AREA_KERNEL] = "kernel",
 };
 
+static const char *const softirqs[] = {
+	"hi",	    "timer",   "net_tx", "net_rx",  "block",
+	"irq_poll", "tasklet", "sched",	 "hrtimer", "rcu",
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -139,6 +144,8 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(span_kinds);
 	case REC_FMT_FAULT_AREA:
 		LOOK_UP(fault_areas);
+	case REC_FMT_SOFTIRQ:
+		LOOK_UP(softirqs);
 	default:
 		return NULL;
 	}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the objects of the irq hook share; before it comes what tells who is a target. */
+#ifndef XPUGAP_IRQ_BPF_H
+#define XPUGAP_IRQ_BPF_H
+
+#include "bpf/include/ring.bpf.h"
+
+#define IRQ_NAME_LEN 64
+#define MAX_IRQS     8192
+
+/* interrupts of which an IRQ_NAME told, as bits */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_IRQS / 64);
+	__type(key, __u32);
+	__type(value, __u64);
+} named SEC(".maps");
+
+static __always_inline int irq__begin(struct handling *w, __u32 nr)
+{
+	if (w->start_ns) /* inside another one, whose time it is then */
+		return 0;
+	w->nr = nr;
+	w->woke = 0;
+	w->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* When what was begun as @nr began; 0 if it is another one that ends. */
+static __always_inline __u64 irq__end(struct handling *w, __u32 nr)
+{
+	__u64 start = w->nr == nr ? w->start_ns : 0;
+
+	if (start)
+		w->start_ns = 0;
+	return start;
+}
+
+/* enum rec_irq_flags of what was handled; 0 if it concerns no target. */
+static __always_inline __u32 irq__flags(const struct handling *w, bool target)
+{
+	__u32 flags = target ? REC_IRQ_TARGET : 0;
+
+	barrier_var(flags);
+	return w->woke ? flags | REC_IRQ_WOKE : flags;
+}
+
+/* Tell once what handles @irq; @name is the kernel's. */
+static __always_inline void irq__name(struct hook_counts *h, __u32 irq, const char *name)
+{
+	__u32 word = irq / 64;
+	__u64 bit = 1ULL << irq % 64, *told = bpf_map_lookup_elem(&named, &word);
+	struct rec_irq_name *rec;
+	char *text;
+	long len;
+
+	if (!told || *told & bit)
+		return;
+	h->hits++;
+	rec = ring__reserve(h, REC_IRQ_NAME, sizeof(*rec) + IRQ_NAME_LEN);
+	if (!rec)
+		return;
+	__sync_fetch_and_or(told, bit);
+	text = (char *)(rec + 1);
+	__builtin_memset(text, 0, IRQ_NAME_LEN);
+	len = bpf_probe_read_kernel_str(text, IRQ_NAME_LEN, name);
+	len = len > 0 ? len - 1 : 0;
+	rec->hdr.size = sizeof(*rec) + ((len + REC_ALIGN - 1) & ~(REC_ALIGN - 1));
+	rec->hdr.tid = 0;
+	rec->hdr.time_ns = bpf_ktime_get_ns();
+	rec->irq = irq;
+	rec->name_len = len;
+	ring__submit(h, rec);
+}
+
+static __always_inline void irq__tell(struct hook_counts *h, __u64 start, __u32 irq, __u32 flags)
+{
+	struct rec_irq *rec = ring__reserve(h, REC_IRQ, sizeof(*rec));
+
+	if (!rec)
+		return;
+	rec->hdr.tid = (__u32)bpf_get_current_pid_tgid();
+	rec->hdr.time_ns = bpf_ktime_get_ns();
+	rec->duration_ns = rec->hdr.time_ns - start;
+	rec->irq = irq;
+	rec->flags = flags;
+	ring__submit(h, rec);
+}
+
+static __always_inline void softirq__tell(struct hook_counts *h, __u64 start, __u32 vec,
+					  __u32 flags)
+{
+	struct rec_softirq *rec = ring__reserve(h, REC_SOFTIRQ, sizeof(*rec));
+
+	if (!rec)
+		return;
+	rec->hdr.tid = (__u32)bpf_get_current_pid_tgid();
+	rec->hdr.time_ns = bpf_ktime_get_ns();
+	rec->duration_ns = rec->hdr.time_ns - start;
+	rec->vec = vec;
+	rec->flags = flags;
+	ring__submit(h, rec);
+}
+
+#endif
