@@ -6,15 +6,15 @@
 set -u
 
 cd "$TMPDIR" || exit 1
-trap 'rm -f rows probes' EXIT
+trap 'rm -f rows known' EXIT
 "$XPUGAP" doctor --json >rows || echo "doctor ended with $?"
 # which probes there are is said by another command; marks come from programs, not from the kernel
-"$XPUGAP" list probes --json >probes || exit 1
+"$XPUGAP" list probes --json >known || exit 1
 # the kernel puts the mode in force into brackets
 mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
 
 # prints the claims that do not hold
-broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list probes '
+broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list known '
 	[.[] | select(.kind == "hook")] as $hooks |
 	[$list[0].probes[] | select(.hook != "mark") | .name] as $probes |
 	(.[] | select(.name == "kernel") | .found) as $kernel |
