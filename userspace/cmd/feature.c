@@ -134,24 +134,14 @@ static void probe_perf_event_paranoid(const struct kernel_facts *k, struct featu
 		set(r, FEATURE_OK, "", "%d%s", level, k->cap_perfmon ? " (CAP_PERFMON)" : "");
 }
 
+#define UNLOCK "boot with lockdown=integrity, or without secure boot"
+
 static void probe_lockdown(const struct kernel_facts *k, struct feature_result *r)
 {
-	char line[128], *mode;
-
-	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
-		set(r, FEATURE_OK, "", "none");
-		return;
-	}
-	mode = strchr(line, '[');
-	if (mode) {
-		mode++;
-		mode[strcspn(mode, "]")] = '\0';
-	}
-	if (mode && strcmp(mode, "confidentiality") == 0)
-		set(r, FEATURE_MISSING, "boot with lockdown=integrity, or without secure boot",
-		    "confidentiality");
+	if (kernel_facts__hides_memory(k))
+		set(r, FEATURE_MISSING, UNLOCK, "%s", k->lockdown);
 	else
-		set(r, FEATURE_OK, "", "%s", mode ? mode : line);
+		set(r, FEATURE_OK, "", "%s", k->lockdown);
 }
 
 static void probe_memlock(const struct kernel_facts *k, struct feature_result *r)
@@ -173,6 +163,8 @@ static void probe_tracefs(const struct kernel_facts *k, struct feature_result *r
 		set(r, FEATURE_OK, "", "%s", k->tracefs);
 	else if (access("/sys/kernel/tracing", F_OK) < 0)
 		set(r, FEATURE_LIMITED, "use a kernel built with CONFIG_TRACING", "none");
+	else if (kernel_facts__hides_memory(k))
+		set(r, FEATURE_LIMITED, UNLOCK, "locked down");
 	else
 		set(r, FEATURE_LIMITED,
 		    geteuid() ? "as root: mount -t tracefs -o gid=GROUP,mode=750 tracefs "

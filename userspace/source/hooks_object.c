@@ -48,6 +48,11 @@ void family__explain(struct hooks *h, struct family *f, const char *what, int er
 		snprintf(to, size, "needs CAP_BPF and CAP_PERFMON: run it as root");
 	else if ((err == -EPERM || err == -EACCES) && !h->facts.cap_perfmon)
 		snprintf(to, size, "needs CAP_PERFMON besides CAP_BPF");
+	else if (kernel_facts__hides_memory(&h->facts))
+		snprintf(to, size,
+			 "the kernel's lockdown (%s) keeps hooks from reading memory: boot with "
+			 "lockdown=integrity, or without secure boot",
+			 h->facts.lockdown);
 	else if (h->plain && !*h->facts.tracefs)
 		snprintf(to, size,
 			 "%s and tracefs cannot be read (mount -t tracefs tracefs "

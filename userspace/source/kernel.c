@@ -113,6 +113,27 @@ static void read_btf(struct kernel_facts *k)
 	btf__free(btf);
 }
 
+/* All modes stand in the file, the one in force in brackets. No such file: nothing is locked. */
+static void read_lockdown(struct kernel_facts *k)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "", *mode;
+
+	snprintf(k->lockdown, sizeof(k->lockdown), "none");
+	if (!f)
+		return;
+	mode = fgets(line, sizeof(line), f) ? strchr(line, '[') : NULL;
+	fclose(f);
+	if (mode)
+		snprintf(k->lockdown, sizeof(k->lockdown), "%.*s", (int)strcspn(mode + 1, "]"),
+			 mode + 1);
+}
+
+bool kernel_facts__hides_memory(const struct kernel_facts *k)
+{
+	return strcmp(k->lockdown, "confidentiality") == 0;
+}
+
 static void find_tracefs(struct kernel_facts *k)
 {
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -142,5 +163,6 @@ void kernel_facts__get(struct kernel_facts *k)
 	k->cap_sys_admin = has_cap(CAP_SYS_ADMIN);
 	k->cap_sys_nice = has_cap(CAP_SYS_NICE);
 	read_btf(k);
+	read_lockdown(k);
 	find_tracefs(k);
 }

@@ -29,9 +29,12 @@ struct kernel_facts {
 	bool rdonly_cast;	/* bpf_rdonly_cast() */
 	bool var_preempt_count; /* there is a variable __preempt_count */
 	bool var_pcpu_hot;	/* ... or pcpu_hot */
+	char lockdown[24];	/* mode in force: none, integrity or confidentiality */
 	char tracefs[64];	/* where it is mounted and can be read; "" if nowhere */
 };
 
 void kernel_facts__get(struct kernel_facts *k);
+/* Whether it is locked down so far that hooks cannot read memory and tracefs cannot be read. */
+bool kernel_facts__hides_memory(const struct kernel_facts *k);
 
 #endif
