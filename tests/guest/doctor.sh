@@ -23,7 +23,8 @@ broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list k
 		"hooks of each probe": (($hooks | map(.name) | sort) == ($probes | sort)),
 		"there are three or more": ($hooks | length >= 3),
 		"all are ok": ($hooks | all(.state == "ok")),
-		"all by tp_btf, rung 0": ($hooks | all(.found == "by tp_btf (rung 0)")),
+		"the best way of each": ($hooks |
+			all(.found == "by \({"fault": "perf_event"}[.name] // "tp_btf") (rung 0)")),
 		"the kernel": ($kernel == "\($release) x86_64"),
 		"lockdown": ($lockdown == $mode),
 		"what hooks need": ([.[] | select(.name | IN("btf", "jit", "tracefs", "capabilities"))] |

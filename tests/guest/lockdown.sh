@@ -21,16 +21,17 @@ grep -q '\[integrity\]' /sys/kernel/security/lockdown || fail "not locked down: 
 "$XPUGAP" doctor --json >rows || fail "something is missing: $(cat rows)"
 jq -e 'any(.[]; .name == "lockdown" and .state == "ok" and .found == "integrity") and
 	([.[] | select(.kind == "hook")] |
-		length >= 3 and all(.state == "ok" and .found == "by tp_btf (rung 0)"))' rows >/dev/null ||
+		length >= 3 and all(.state == "ok" and (.found | endswith(" (rung 0)"))))' rows >/dev/null ||
 	fail "not so: $(cat rows)"
 
-# by tracepoints as well, which need tracefs
+# by tracepoints as well, which need tracefs; of these the kernel leaves one out here and there, where
+# an interrupt meets another program on the same cpu, and says so
 for btf in '' --no-btf; do
 	# shellcheck disable=SC2086 # an option or none
 	"$XPUGAP" record -q -f $btf -e task,sched,ioctl -o trace -- sh -c '(exit 7); exit 0' || fail "record $btf"
 	"$XPUGAP" dump --json trace >events || fail "dump"
 	jq -es '([.[] | select(.type == "task_exit")] | length == 2) and
-		any(.type == "sched_switch") and all(.type != "lost")' events >/dev/null ||
+		any(.type == "sched_switch") and all(.type != "lost" or .fields.why == "nested")' events >/dev/null ||
 		fail "not recorded ($btf): $(cat events)"
 done
 exit 0

@@ -57,7 +57,7 @@ void family__explain(struct hooks *h, struct family *f, const char *what, int er
 		snprintf(to, size,
 			 "%s and tracefs cannot be read (mount -t tracefs tracefs "
 			 "/sys/kernel/tracing)",
-			 NO_BTF);
+			 h->facts.btf ? "type information is not used" : NO_BTF);
 	else
 		snprintf(to, size, "cannot %s: %s%s%s", what, log__err(err),
 			 *first_words ? ": " : "", first_words);
