@@ -60,7 +60,9 @@ struct rec {
 	X(3, SYSCALL, syscall, "system calls, ioctl first of all")                                 \
 	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")        \
 	X(5, FAULT, fault, "page faults")                                                          \
-	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")
+	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")                  \
+	X(9, LOCK, lock, "waits for the kernel's own locks, and who holds them")                   \
+	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")
 
 enum rec_hook_id {
 #define X(num, NAME, name, what) REC_HOOK_##NAME = num,
@@ -131,7 +133,9 @@ enum rec_hook_id {
 	R(60, FAULT, fault, FAULT, NONE, "a page fault of tid was resolved")                       \
 	R(80, IRQ, irq, IRQ, NONE, "a device's interrupt was handled while tid was on the cpu")    \
 	R(81, SOFTIRQ, softirq, IRQ, NONE, "a softirq ran while tid was on the cpu")               \
-	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")
+	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")                        \
+	R(84, LOCK_WAIT, lock_wait, LOCK, NONE, "tid waited for a lock of the kernel")             \
+	R(88, RECLAIM, reclaim, RECLAIM, NONE, "tid freed memory to get some")
 
 /* clang-format off */
 
@@ -240,6 +244,21 @@ enum rec_hook_id {
 #define REC_FIELDS_softirq(F, A) F(u64, duration_ns, NS) F(u32, vec, SOFTIRQ) F(u32, flags, FLAGS)
 #define REC_FIELDS_irq_name(F, A) F(u32, irq, DEC) F(u32, name_len, LEN)
 
+/*
+ * lock is the address of the lock; holder_tid is who held it for writing when the wait began, 0 if
+ * that cannot be told; ret is 0, or why the wait ended without the lock; flags is enum rec_lock_flags
+ */
+#define REC_FIELDS_lock_wait(F, A) \
+	F(u64, duration_ns, NS) F(u64, lock, HEX) F(u32, holder_tid, TID) F(u32, flags, FLAGS) \
+	F(s32, ret, RET) F(u32, pad, PAD)
+
+/*
+ * pages: that were freed; cgroup: that tid's memory is charged to, whose limit or a parent's was
+ * hit, by its inode number; 0: the machine's memory was short
+ */
+#define REC_FIELDS_reclaim(F, A) \
+	F(u64, duration_ns, NS) F(u64, pages, DEC) F(u64, cgroup, DEC)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -316,6 +335,17 @@ enum rec_irq_flags {
 	REC_IRQ_TARGET = 1,  /* tid is a target: the handler took its time */
 	REC_IRQ_WOKE = 2,    /* it woke a target */
 	REC_IRQ_HANDLED = 4, /* the handler says that the interrupt was its device's */
+};
+
+/* the first six are the kernel's own, of include/trace/events/lock.h */
+enum rec_lock_flags {
+	REC_LOCK_SPIN = 1,
+	REC_LOCK_READ = 2,
+	REC_LOCK_WRITE = 4,
+	REC_LOCK_RT = 8,
+	REC_LOCK_PERCPU = 16,
+	REC_LOCK_MUTEX = 32,
+	REC_LOCK_MMAP = 256, /* of the address space of tid: mappings and page faults need it */
 };
 
 enum rec_fault_flags {

@@ -102,11 +102,26 @@ enum task_state_flags {
 };
 
 /*
+ * struct lock_wait - a lock of the kernel that a task waits for
+ * @lock: its address; 0: none
+ */
+struct lock_wait {
+	__u64 lock;
+	__u64 start_ns;
+	__u32 holder_tid;
+	__u32 flags;
+};
+
+#define LOCK_WAITS 2 /* a spinlock inside the wait for a sleeping lock */
+
+/*
  * struct task_state - what is kept for each task of the target; having one makes it a target
  * @call: while the task is off the cpu, or always, without the sched hook
  * @counted: among those that live
  * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
  * @faults: of the task as the kernel counts them, when a record last told of one
+ * @waits: locks of the kernel
+ * @reclaim_ns: when it began to free memory
  */
 struct task_state {
 	struct call call;
@@ -115,6 +130,8 @@ struct task_state {
 	__u64 fault_ns;
 	__u64 fault_code;
 	__u64 faults;
+	__u64 reclaim_ns;
+	struct lock_wait waits[LOCK_WAITS];
 };
 
 #endif

@@ -154,6 +154,10 @@ struct cred {
 	kuid_t uid;
 };
 
+enum cgroup_subsys_id {
+	memory_cgrp_id = 4,
+};
+
 struct kernfs_node {
 	__u64 id;
 };
@@ -162,15 +166,34 @@ struct cgroup {
 	struct kernfs_node *kn;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
 struct css_set {
 	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
 };
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+
+/* both keep the task that owns them, with flags in the lowest bits */
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	unsigned long start_code, end_code, start_data, end_data;
 	unsigned long start_brk, brk, start_stack, mmap_base;
 };

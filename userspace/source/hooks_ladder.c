@@ -7,6 +7,10 @@
 #include "bpf/hooks/fault_plain.skel.h"
 #include "bpf/hooks/irq.skel.h"
 #include "bpf/hooks/irq_plain.skel.h"
+#include "bpf/hooks/lock.skel.h"
+#include "bpf/hooks/lock_plain.skel.h"
+#include "bpf/hooks/reclaim.skel.h"
+#include "bpf/hooks/reclaim_plain.skel.h"
 #include "bpf/hooks/sched.skel.h"
 #include "bpf/hooks/sched_count.skel.h"
 #include "bpf/hooks/sched_hot.skel.h"
@@ -197,6 +201,69 @@ static int open_irq_plain(struct hooks *h, struct family *f)
 	return 0;
 }
 
+static int open_lock(struct hooks *h, struct family *f)
+{
+	struct lock_bpf *s = lock_bpf__open();
+
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return 0;
+}
+
+static int open_lock_plain(struct hooks *h, struct family *f)
+{
+	struct lock_plain_bpf *s;
+
+	if (!*h->facts.tracefs)
+		return -ENODEV;
+	s = lock_plain_bpf__open();
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	FIELD(h, "lock/contention_begin", "lock_addr", (uint32_t *)&s->rodata->at_begin_lock);
+	FIELD(h, "lock/contention_begin", "flags", (uint32_t *)&s->rodata->at_begin_flags);
+	FIELD(h, "lock/contention_end", "lock_addr", (uint32_t *)&s->rodata->at_end_lock);
+	FIELD(h, "lock/contention_end", "ret", (uint32_t *)&s->rodata->at_end_ret);
+	return 0;
+}
+
+static int open_reclaim(struct hooks *h, struct family *f)
+{
+	struct reclaim_bpf *s = reclaim_bpf__open();
+
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	if (!h->facts.trace_memcg_reclaim)
+		return 0;
+	bpf_program__set_autoload(s->progs.memcg_begin, true);
+	bpf_program__set_autoload(s->progs.memcg_end, true);
+	return 0;
+}
+
+#define DIRECT_END "vmscan/mm_vmscan_direct_reclaim_end"
+#define MEMCG_END  "vmscan/mm_vmscan_memcg_reclaim_end"
+
+static int open_reclaim_plain(struct hooks *h, struct family *f)
+{
+	struct reclaim_plain_bpf *s;
+
+	if (!*h->facts.tracefs)
+		return -ENODEV;
+	s = reclaim_plain_bpf__open();
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	FIELD(h, DIRECT_END, "nr_reclaimed", (uint32_t *)&s->rodata->at_direct_pages);
+	if (tracefs__field(h->facts.tracefs, MEMCG_END, "nr_reclaimed",
+			   (uint32_t *)&s->rodata->at_memcg_pages))
+		return 0; /* a kernel without memory cgroups */
+	bpf_program__set_autoload(s->progs.memcg_begin, true);
+	bpf_program__set_autoload(s->progs.memcg_end, true);
+	return 0;
+}
+
 /* The sched hook stands first: what the others do depends on it. */
 const struct ladder ladders[] = {
 	{REC_HOOK_SCHED,
@@ -219,5 +286,12 @@ const struct ladder ladders[] = {
 	 {{"tp_btf", "", .open = {open_irq}},
 	  {"tracepoint", "what happens while another hook's program runs", .plain = true,
 	   .open = {open_irq_plain}}}},
+	{REC_HOOK_LOCK,
+	 {{"tp_btf", "", .open = {open_lock}},
+	  {"tracepoint", "who holds a lock, and which is that of the address space", .plain = true,
+	   .open = {open_lock_plain}}}},
+	{REC_HOOK_RECLAIM,
+	 {{"tp_btf", "", .open = {open_reclaim}},
+	  {"tracepoint", "whose limit was hit", .plain = true, .open = {open_reclaim_plain}}}},
 	{0},
 };

@@ -98,6 +98,9 @@ static void read_btf(struct kernel_facts *k)
 	if (!btf)
 		return;
 	k->btf = true;
+	k->trace_memcg_reclaim =
+		btf__find_by_name_kind(btf, "btf_trace_mm_vmscan_memcg_reclaim_begin",
+				       BTF_KIND_TYPEDEF) > 0;
 	k->trace_page_fault =
 		btf__find_by_name_kind(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) > 0;
 	k->rdonly_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;

@@ -24,13 +24,14 @@ struct kernel_facts {
 	unsigned int cpus_possible;				/* the highest number plus one */
 	bool cap_bpf, cap_perfmon, cap_sys_admin, cap_sys_nice; /* effective */
 	bool btf;						/* the kernel describes its types */
-	bool switch_has_state;	/* sched_switch passes the previous task's state */
-	bool trace_page_fault;	/* there are tracepoints where page faults begin */
-	bool rdonly_cast;	/* bpf_rdonly_cast() */
-	bool var_preempt_count; /* there is a variable __preempt_count */
-	bool var_pcpu_hot;	/* ... or pcpu_hot */
-	char lockdown[24];	/* mode in force: none, integrity or confidentiality */
-	char tracefs[64];	/* where it is mounted and can be read; "" if nowhere */
+	bool switch_has_state;	  /* sched_switch passes the previous task's state */
+	bool trace_page_fault;	  /* there are tracepoints where page faults begin */
+	bool trace_memcg_reclaim; /* there are tracepoints where a cgroup frees memory */
+	bool rdonly_cast;	  /* bpf_rdonly_cast() */
+	bool var_preempt_count;	  /* there is a variable __preempt_count */
+	bool var_pcpu_hot;	  /* ... or pcpu_hot */
+	char lockdown[24];	  /* mode in force: none, integrity or confidentiality */
+	char tracefs[64];	  /* where it is mounted and can be read; "" if nowhere */
 };
 
 void kernel_facts__get(struct kernel_facts *k);

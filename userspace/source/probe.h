@@ -14,6 +14,8 @@
 	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
 	X(irq, IRQ, true, "interrupt handlers and softirqs that hold up or wake the target")       \
+	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \
+	X(reclaim, RECLAIM, true, "memory freed by the target to get some: short, or at a limit")  \
 	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
 
 struct probe {
