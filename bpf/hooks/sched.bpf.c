@@ -15,12 +15,15 @@ char LICENSE[] SEC("license") = "GPL";
 /* what this kernel has, as the recorder found it in the kernel's type information */
 const volatile bool switch_has_state = true; /* sched_switch passes the state: since 5.18 */
 
-#define TASK_REPORT   0x7f   /* the states that sched_switch reports */
+#define TASK_REPORT   0x7f /* the states that sched_switch reports */
+#define TASK_FROZEN   0x8000
 #define TASK_ASLEEP   0x9000 /* on a sleeping spinlock, or frozen: reported as uninterruptible */
 #define TASK_IDLE     0x402
 #define TASK_DEAD     0x80
 #define REPORT_IDLE   0x80
 #define REPORT_ASLEEP 2
+
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 /* bits of the preemption count: hard interrupt, NMI, and serving a soft one (not holding it off) */
 #define IN_INTERRUPT (0x000f0000 | 0x00f00000 | 0x00000100)
@@ -100,6 +103,35 @@ static __always_inline __u32 report_state(struct task_struct *prev, __u32 state,
 	bits |= bits >> 2;
 	bits |= bits >> 4;
 	return bits & ~(bits >> 1);
+}
+
+/*
+ * Does @prev leave since its cgroup, or one above it, has no cpu time left? Since 6.18 a task runs
+ * on until it returns to user space, and may be displaced by others before that.
+ */
+static __always_inline bool is_throttled(struct task_struct *prev)
+{
+	struct task_struct___throttled *task = (void *)prev;
+	struct cfs_rq *queue;
+
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	if (!bpf_core_field_exists(prev->se.cfs_rq))
+		return false;
+	queue = prev->se.cfs_rq;
+	return bpf_core_field_exists(queue->throttle_count) && queue->throttle_count > 0;
+}
+
+/* Why @prev leaves the cpu where its state alone does not tell. */
+static __always_inline __u32 why(struct task_struct *prev, __u32 state, bool preempt)
+{
+	__u32 flags = 0;
+
+	if (preempt || !state)
+		flags |= REC_SCHED_PREEMPT | (is_throttled(prev) ? REC_SCHED_THROTTLED : 0);
+	else if (state & TASK_FROZEN || prev->jobctl & JOBCTL_TRAP_FREEZE)
+		flags |= REC_SCHED_FROZEN;
+	return flags;
 }
 
 /* The system call that @task is in, which has just left the cpu. */
@@ -183,7 +215,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		rec->next_tid = next->pid;
 		rec->prev_state = report_state(prev, state, preempt);
 		rec->prev_nr = task__nr(prev);
-		rec->flags = flags | (preempt || !state ? REC_SCHED_PREEMPT : 0) |
+		rec->flags = flags | why(prev, state, preempt) |
 			     (task__compat(prev) ? REC_SCHED_COMPAT : 0);
 		ring__submit(h, rec);
 	}

@@ -85,8 +85,8 @@ static __always_inline bool event__in_kernel(const struct bpf_perf_event_data *c
 }
 
 /* there are no such tracepoints */
-#define FAULT_WRITE 0
-#define FAULT_EXEC  0
+#define FAULT_WRITE	0
+#define FAULT_EXEC	0
 
 #endif
 

@@ -58,7 +58,7 @@ struct rec {
 	X(1, TASK, task, "fork, exec, exit and names of tasks")                                    \
 	X(2, SCHED, sched, "context switches and wake-ups")                                        \
 	X(3, SYSCALL, syscall, "system calls, ioctl first of all")                                 \
-	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")        \
+	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")         \
 	X(5, FAULT, fault, "page faults")                                                          \
 	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")                  \
 	X(9, LOCK, lock, "waits for the kernel's own locks, and who holds them")                   \
@@ -329,6 +329,8 @@ enum rec_sched_flags {
 	REC_SCHED_NEW = 8,	   /* the first wake-up of a new task */
 	REC_SCHED_IRQ = 16,	   /* woken from interrupt context: hdr.tid only happened to run */
 	REC_SCHED_COMPAT = 32,	   /* prev_nr is the number of a 32-bit system call */
+	REC_SCHED_THROTTLED = 64,  /* prev's cgroup has used up its quota of cpu time */
+	REC_SCHED_FROZEN = 128,	   /* prev is frozen by its cgroup, or by the whole system */
 };
 
 enum rec_irq_flags {

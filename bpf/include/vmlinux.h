@@ -175,7 +175,12 @@ struct css_set {
 	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
 };
 
+struct cfs_rq {
+	int throttle_count; /* with CONFIG_CFS_BANDWIDTH */
+};
+
 struct sched_entity {
+	struct cfs_rq *cfs_rq; /* with CONFIG_FAIR_GROUP_SCHED */
 	__u64 sum_exec_runtime;
 };
 
@@ -204,6 +209,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int exit_state;
+	unsigned long jobctl;
 	int exit_code;
 	pid_t pid;
 	pid_t tgid;
@@ -220,6 +226,11 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
+};
+
+/* since 6.18, with CONFIG_CFS_BANDWIDTH */
+struct task_struct___throttled {
+	bool throttled;
 };
 
 /* before 5.14 */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Page faults that wait for the lock of the address space, which another thread holds while it forks
- * a large process. Prints the tid of who forks, the tid of who faults, and for each fault that took
- * long: when it began and ended (CLOCK_MONOTONIC).
+ * Page faults that wait for the lock of the address space, which another thread holds while it
+ * forks a large process. Prints the tid of who forks, the tid of who faults, and for each fault
+ * that took long: when it began and ended (CLOCK_MONOTONIC).
  */
 #include <pthread.h>
 #include <stdatomic.h>

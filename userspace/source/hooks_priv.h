@@ -16,7 +16,7 @@ struct family {
 	struct bpf_object *obj;
 	struct bpf_link **links;
 	unsigned int nlinks;
-	unsigned int at; /* the rung */
+	unsigned int at;       /* the rung */
 	struct bpf_link *walk; /* of its iterator over tasks */
 };
 
