@@ -141,8 +141,8 @@ record 0 -o t10 --wait-tree -- sh -c '(sleep 1; exec true) & exit 0'
 # start ARGS...: a recording in a session of its own; $pid is the recorder
 start() {
 	rm -f out err # of the one before
-	# background jobs of a shell ignore SIGINT
-	env --default-signal=INT setsid "$XPUGAP" record "$@" >out 2>err </dev/null &
+	# background jobs of a shell ignore SIGINT, those of nohup SIGHUP
+	env --default-signal setsid "$XPUGAP" record "$@" >out 2>err </dev/null &
 	pid=$!
 	for _ in $(seq 100); do
 		grep -qs started out && return
