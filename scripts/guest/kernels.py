@@ -164,10 +164,10 @@ class Apt:
         return [m.group(1) for m in map(NAME.fullmatch, names.split()) if m]
 
     def packages(self, release):
-        """The packages that hold a kernel's files: newer ones come in three."""
+        """The packages that hold a kernel's files: newer ones come in several."""
         image = f"linux-image-{release}"
         text = command(["apt-cache", *self.options, "depends", image], f"look into '{image}'")
-        parts = re.findall(r"Depends: (linux-(?:binary|modules)-\S+)", text)
+        parts = re.findall(r"Depends: (linux-(?:base|binary|modules)-\d\S+)", text)
         return [image, *dict.fromkeys(parts)]
 
     def sizes(self, packages):
@@ -281,7 +281,11 @@ def unpack(debs, folder, release):
     shutil.rmtree(os.path.join(folder, "usr"), ignore_errors=True)
     unpack_modules(folder)
     command([tool("depmod", "kmod"), "-b", folder, release], "index modules")
-    elf = extract(os.path.join(folder, "boot", f"vmlinuz-{release}"))
+    images = [f"boot/vmlinuz-{release}", f"lib/modules/{release}/vmlinuz"]
+    images = [path for path in (os.path.join(folder, name) for name in images) if os.path.exists(path)]
+    if not images:
+        raise Failure(f"the packages of '{release}' have no vmlinuz where it is looked for")
+    elf = extract(images[0])
     with open(os.path.join(folder, "vmlinux"), "wb") as f:
         f.write(elf)
 
