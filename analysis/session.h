@@ -20,7 +20,7 @@
 #include "userspace/lib/map.h"
 #include "userspace/trace/trace.h"
 
-#define SESSION_OBSERVERS  4
+#define SESSION_OBSERVERS  8
 #define SESSION_MAX_LOSSES 1024
 /* More than any recording has; further ones, of a trace made to cost time, are passed over. */
 #define SESSION_MAX_FACTS   1024

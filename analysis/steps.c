@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/ioctl_now.h"
+
 #define LOADER	  "loader"
 #define LOADER_ID 0x5c4cf14165b38b4fULL /* its NAME id, XXH64: the NAME record may come late */
 
@@ -30,16 +32,14 @@ struct member {
 	struct stream *stream; /* that it belongs to as of @generation */
 	uint64_t generation;
 	enum step_group group;
-	unsigned int counted;  /* bits of groups in which the stream has counted it */
-	uint64_t ioctl_since;  /* it has been in an ioctl since then; 0: it is in none */
-	uint64_t ioctl_losses; /* steps.losses as it was said to be */
+	unsigned int counted; /* bits of groups in which the stream has counted it */
+	struct ioctl_now ioctl;
 };
 
 struct steps {
 	struct session *session;
 	int slot;
 	uint64_t generation; /* grows when a stream begins or ends, or a task moves */
-	uint64_t losses;     /* that may have been returns of ioctls */
 	struct stream **streams;
 	size_t nstreams;
 	struct step_row *rows;
@@ -184,12 +184,6 @@ static void add_ioctl_time(struct steps *a, struct task *t, struct member *m, ui
 		spread(st, m->group, offsetof(struct facts, ioctl_ns), begin, end);
 }
 
-/* Is it in an ioctl, as far as we know? */
-static bool in_ioctl(const struct steps *a, const struct member *m)
-{
-	return m->ioctl_since && m->ioctl_losses == a->losses;
-}
-
 static void leave_process(struct of_process *list, struct stream *st)
 {
 	*st->link = st->next;
@@ -217,8 +211,8 @@ static void on_task_end(void *ctx, struct task *t, uint64_t time_ns)
 	struct member *m = member_of(a, t);
 	struct stream *st = m ? stream_of(a, t, m) : NULL;
 
-	if (st && in_ioctl(a, m)) {
-		add_ioctl_time(a, t, m, m->ioctl_since, time_ns);
+	if (st && ioctl_now__inside(&m->ioctl, a->session)) {
+		add_ioctl_time(a, t, m, m->ioctl.since, time_ns);
 		st->pub.open_ioctls++;
 	}
 	if (m && m->own)
@@ -419,40 +413,25 @@ static void on_counter(struct steps *a, struct task *t, struct member *m, const 
 
 static void on_ioctl(struct steps *a, struct task *t, struct member *m, const struct rec *rec)
 {
-	const struct rec_ioctl *r = RECORD(ioctl, rec);
 	struct stream *st = stream_of(a, t, m);
 	struct step *step = st ? step_at(st, rec->time_ns) : NULL;
-	uint64_t ns = r->duration_ns < rec->time_ns ? r->duration_ns : rec->time_ns;
 
-	m->ioctl_since = 0;
-	add_ioctl_time(a, t, m, rec->time_ns - ns, rec->time_ns);
+	add_ioctl_time(a, t, m, rec->time_ns - ioctl__duration_ns(rec), rec->time_ns);
 	if (step)
 		step->facts[m->group].ioctls++;
 }
 
-/* The number of ioctl where the trace was made, as SCHED_SWITCH has it. -1: not known. */
-static int ioctl_nr(const struct steps *a, uint32_t flags)
+static void on_fault(struct steps *a, struct task *t, struct member *m, const struct rec *rec)
 {
-	const char *arch = session__fact(a->session, "host.arch");
+	struct stream *st = stream_of(a, t, m);
+	struct step *step = st ? step_at(st, rec->time_ns) : NULL;
 
-	if (flags & REC_SCHED_COMPAT)
-		return 54;
-	if (!arch)
-		return -1;
-	return strcmp(arch, "x86_64") == 0 ? 16 : 29;
-}
-
-/* A thread that leaves the cpu in no ioctl is in none: that it returned was lost. */
-static void on_switch(struct steps *a, struct member *m, const struct rec *rec)
-{
-	const struct rec_sched_switch *r = RECORD(sched_switch, rec);
-	int nr;
-
-	if (!m->ioctl_since || r->prev_nr == REC_NR_UNKNOWN)
+	if (!st)
 		return;
-	nr = r->prev_nr >= 0 ? ioctl_nr(a, r->flags) : -1;
-	if (r->prev_nr < 0 || (nr >= 0 && r->prev_nr != nr))
-		m->ioctl_since = 0;
+	spread(st, m->group, offsetof(struct facts, fault_ns),
+	       rec->time_ns - fault__duration_ns(rec), rec->time_ns);
+	if (step)
+		step->facts[m->group].faults += fault__count(rec);
 }
 
 static int steps_event(void *state, const struct rec *rec)
@@ -461,49 +440,32 @@ static int steps_event(void *state, const struct rec *rec)
 	struct task *t = session__task(a->session, rec->tid);
 	struct member *m = t ? member_of(a, t) : NULL;
 
-	if (rec->type == REC_LOST)
-		a->losses += session__concerns(RECORD(lost, rec)->hook, 1u << REC_HOOK_SYSCALL);
 	if (!m)
 		return a->err;
+	ioctl_now__event(&m->ioctl, a->session, rec);
 	switch (rec->type) {
 	case REC_MARK_STEP:
 		a->err = a->err ?: on_mark(a, t, m, rec);
-		m->ioctl_since = 0;
 		break;
 	case REC_COUNTER:
 		on_counter(a, t, m, rec);
-		m->ioctl_since = 0;
-		break;
-	case REC_ROLE:
-	case REC_UNIT_BEGIN:
-	case REC_UNIT_HANDOVER:
-	case REC_UNIT_END: /* it says so itself: it runs, outside of the kernel */
-		m->ioctl_since = 0;
-		break;
-	case REC_SCHED_SWITCH:
-		on_switch(a, m, rec);
 		break;
 	case REC_IOCTL:
 		on_ioctl(a, t, m, rec);
 		break;
-	case REC_IOCTL_BLOCKED:
-		m->ioctl_since = RECORD(ioctl_blocked, rec)->start_ns;
-		m->ioctl_losses = a->losses;
+	case REC_FAULT:
+		on_fault(a, t, m, rec);
 		break;
 	case REC_TASK_EXEC: /* another program: what it marks are other steps */
 		if (m->own)
 			end_stream(a, m->own);
 		m->own = NULL;
-		m->ioctl_since = 0;
 		break;
 	}
 	return a->err;
 }
 
-static const uint16_t wants[] = {
-	REC_MARK_STEP,	REC_COUNTER,	   REC_IOCTL,	 REC_IOCTL_BLOCKED, REC_TASK_EXEC, REC_ROLE,
-	REC_UNIT_BEGIN, REC_UNIT_HANDOVER, REC_UNIT_END, REC_SCHED_SWITCH,  REC_LOST,	   0,
-};
+static const uint16_t wants[] = {IOCTL_NOW_TYPES, REC_FAULT, 0};
 
 static void *steps_new(struct session *s, const void *opts)
 {
@@ -578,8 +540,10 @@ const struct series *step_stream__counter(const struct steps *a, const struct st
 		{g "_voluntary", g " vcsw", COL_U64, AT(facts[G].voluntary)},                      \
 		{g "_involuntary", g " ivcsw", COL_U64, AT(facts[G].involuntary)},                 \
 		{g "_ioctls", g " ioctls", COL_U64, AT(facts[G].ioctls)},                          \
+		{g "_ioctl_ns", g " ioctl", COL_NS, AT(facts[G].ioctl_ns)},                        \
+		{g "_faults", g " faults", COL_U64, AT(facts[G].faults)},                          \
 	{                                                                                          \
-		g "_ioctl_ns", g " ioctl", COL_NS, AT(facts[G].ioctl_ns)                           \
+		g "_fault_ns", g " fault", COL_NS, AT(facts[G].fault_ns)                           \
 	}
 
 static const struct column columns[] = {

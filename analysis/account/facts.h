@@ -12,6 +12,8 @@ struct facts {
 	uint64_t voluntary, involuntary;
 	uint64_t ioctls;   /* that returned in this time */
 	uint64_t ioctl_ns; /* that threads were inside one */
+	uint64_t faults;   /* that were resolved in this time, with those only counted */
+	uint64_t fault_ns; /* that threads were inside one */
 };
 
 static inline void facts__add(struct facts *to, const struct facts *f)
@@ -24,6 +26,23 @@ static inline void facts__add(struct facts *to, const struct facts *f)
 	to->involuntary += f->involuntary;
 	to->ioctls += f->ioctls;
 	to->ioctl_ns += f->ioctl_ns;
+	to->faults += f->faults;
+	to->fault_ns += f->fault_ns;
+}
+
+/* Of what lies within. */
+static inline void facts__sub(struct facts *from, const struct facts *f)
+{
+	int i;
+
+	for (i = 0; i < HOST_STATES; i++)
+		from->host_ns[i] -= f->host_ns[i];
+	from->voluntary -= f->voluntary;
+	from->involuntary -= f->involuntary;
+	from->ioctls -= f->ioctls;
+	from->ioctl_ns -= f->ioctl_ns;
+	from->faults -= f->faults;
+	from->fault_ns -= f->fault_ns;
 }
 
 /* Of one thread this is the wall time. */

@@ -194,6 +194,51 @@ said "1 steps"
 "$XPUGAP" record -o none.xpt -- "$BUILD/tests/e2e/marked" 0 >/dev/null 2>err || fail "record"
 report 0 none.xpt --steps
 said "no steps are marked"
+# a program that marks nothing: the whole recording is one span
+"$XPUGAP" record -o whole.xpt -- python3 -c '
+import os, resource, threading, time
+def spin(s):
+    t = time.thread_time()
+    while time.thread_time() - t < s:
+        pass
+threads = [threading.Thread(target=time.sleep, args=(0.4,)) for _ in range(10)]
+[t.start() for t in threads]
+spin(0.2)
+[t.join() for t in threads]
+u = resource.getrusage(resource.RUSAGE_SELF)
+print(os.getpid(), u.ru_utime + u.ru_stime, u.ru_nvcsw, u.ru_nivcsw, u.ru_minflt + u.ru_majflt)
+' >counted 2>err || fail "record"
+report 0 whole.xpt
+said "where the time went: 1 process, 11 threads"
+said "^  python3 (pid $(cut -d' ' -f1 counted)) "
+said "^    3 more threads"
+said "^  total "
+said "xpugap_mark.step()"
+said "page faults took"
+[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 100 ] || fail "wider than 100 columns"
+report 0 whole.xpt --json
+python3 - <<'END' || fail "the whole is not what the kernel counted"
+import json
+r = json.load(open("out"))["whole"]
+pid, cpu, vcsw, ivcsw, faults = (float(x) for x in open("counted").read().split())
+[p] = r["processes"]
+assert p["sum"]["pid"] == pid and p["rest"]["threads"] == 0 == r["rest"]["threads"]
+states = [x + "_ns" for x in ("running", "runnable", "blocked", "stopped", "unknown")]
+threads = p["threads"]
+assert len(threads) == 11
+for t in threads:
+    assert sum(t[s] for s in states) == t["wall_ns"] == t["end_ns"] - t["begin_ns"], t
+for key in states + ["voluntary", "involuntary", "ioctls", "ioctl_ns", "faults", "fault_ns"]:
+    assert sum(t[key] for t in threads) == p["sum"][key] == r["total"][key], key
+lead, sleepers = threads[0], threads[1:]
+assert lead["tid"] == pid and all(t["blocked_ns"] + t["unknown_ns"] > 0.39e9 for t in sleepers)
+if p["sum"]["unknown_ns"] < 1e7:
+    # what interrupts and a hypervisor take is none of the thread's own cpu time, but on the cpu
+    assert p["sum"]["running_ns"] > 0.97 * cpu * 1e9 - 5e6, (p["sum"]["running_ns"], cpu)
+    # what lies between the program's own reading and its end comes on top
+    assert p["sum"]["voluntary"] >= vcsw - 2 and p["sum"]["involuntary"] >= ivcsw - 2, p["sum"]
+assert p["sum"]["faults"] >= 0.9 * faults > 100, (p["sum"]["faults"], faults)
+END
 head -c $(($(stat -c %s marked.xpt) * 2 / 3)) marked.xpt >cut.xpt
 report 1 cut.xpt
 said "the trace has no end"

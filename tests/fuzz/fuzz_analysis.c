@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/steps.h"
+#include "analysis/threads.h"
 #include "analysis/units.h"
 #include "userspace/trace/records.h"
 
@@ -40,7 +41,7 @@ static uint64_t word(struct input *in)
 
 static void next_record(struct input *in, union record *buf, uint16_t *ring)
 {
-	const struct record_desc *d = record__at(byte(in) % 32);
+	const struct record_desc *d = record__at(byte(in) % 48);
 	const struct record_field *f;
 	uint64_t v, tail = 0;
 	unsigned int i;
@@ -74,6 +75,25 @@ static void next_record(struct input *in, union record *buf, uint16_t *ring)
 		buf->rec.size = sizeof(struct rec);
 }
 
+/* Each adds up, and all of them to the total. */
+static void check_threads(const struct threads *a)
+{
+	struct thread_row sum = {0}, rest;
+	const struct thread_row *rows;
+	size_t i, n;
+
+	rows = threads__threads(a, &n);
+	for (i = 0; i < n; i++)
+		if (facts__total_ns(&rows[i].facts) != rows[i].wall_ns)
+			abort();
+	rows = threads__processes(a, &n);
+	for (i = 0; i < n; i++)
+		thread_row__add(&sum, &rows[i]);
+	thread_row__rest(&rest, threads__total(a), &sum);
+	if (rest.threads || rest.wall_ns || facts__total_ns(&rest.facts) || rest.facts.ioctls)
+		abort();
+}
+
 static void check(struct analysis_set *set)
 {
 	const struct steps *steps = analysis_set__state(set, &analysis_steps);
@@ -88,6 +108,7 @@ static void check(struct analysis_set *set)
 			    st->steps[k].end_ns - st->steps[k].begin_ns)
 				abort();
 	}
+	check_threads(analysis_set__state(set, &analysis_threads));
 	rows = units__rows(analysis_set__state(set, &analysis_units), &n);
 	for (i = 0; i < n; i++)
 		if (facts__total_ns(&rows[i].facts) != rows[i].wall_ns)
@@ -103,7 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct trace_event ev = {.rec = &buf.rec};
 
 	if (analysis_set__add(set, &analysis_steps, NULL) ||
-	    analysis_set__add(set, &analysis_units, NULL))
+	    analysis_set__add(set, &analysis_units, NULL) ||
+	    analysis_set__add(set, &analysis_threads, NULL))
 		abort();
 	while (in.p < in.end) {
 		next_record(&in, &buf, &ev.ring);

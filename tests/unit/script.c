@@ -13,6 +13,7 @@ struct analysis_set *new_set(void)
 	cr_assert_not_null(set);
 	cr_assert_eq(analysis_set__add(set, &analysis_steps, NULL), 0);
 	cr_assert_eq(analysis_set__add(set, &analysis_units, NULL), 0);
+	cr_assert_eq(analysis_set__add(set, &analysis_threads, NULL), 0);
 	return set;
 }
 
@@ -44,6 +45,11 @@ const struct steps *steps_of(struct analysis_set *set)
 const struct unit_row *units_of(struct analysis_set *set, size_t *n)
 {
 	return units__rows(analysis_set__state(set, &analysis_units), n);
+}
+
+const struct threads *threads_of(struct analysis_set *set)
+{
+	return analysis_set__state(set, &analysis_threads);
 }
 
 void expect_facts(const struct facts *got, const struct facts *want, const char *what,

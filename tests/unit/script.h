@@ -4,6 +4,7 @@
 #define TESTS_UNIT_SCRIPT_H
 
 #include "analysis/steps.h"
+#include "analysis/threads.h"
 #include "analysis/units.h"
 #include "tests/unit/sim.h"
 
@@ -18,10 +19,11 @@ void mark_step(uint64_t t, uint32_t tid, uint64_t number, uint64_t items);
 void sched_switch(uint64_t t, uint32_t prev, uint32_t prev_state, uint32_t next);
 struct analysis_set *end_script(void); /* analysed, finished */
 
-struct analysis_set *new_set(void); /* of steps and units */
+struct analysis_set *new_set(void); /* of all analyses */
 /* All records of @s; unless @drop is 0, one in @drop of the scheduler's is left out at random. */
 struct analysis_set *analyse(struct sim *s, uint64_t drop);
 const struct steps *steps_of(struct analysis_set *set);
+const struct threads *threads_of(struct analysis_set *set);
 const struct unit_row *units_of(struct analysis_set *set, size_t *n);
 void expect_facts(const struct facts *got, const struct facts *want, const char *what,
 		  uint64_t seed, size_t i);

@@ -85,6 +85,10 @@ static void advance(struct sim *s, uint64_t dt)
 	size_t u;
 
 	for (t = s->threads; t < s->threads + SIM_THREADS; t++) {
+		if (t->alive) {
+			s->total.host_ns[visible(s, t)] += dt;
+			s->total.ioctl_ns += t->ioctl_since ? dt : 0;
+		}
 		f = t->alive ? step_facts(s, t) : NULL;
 		if (f) {
 			f->host_ns[visible(s, t)] += dt;
@@ -105,6 +109,7 @@ static void count(struct sim *s, const struct sim_thread *t, size_t field)
 	struct facts *f = step_facts(s, t);
 	size_t u;
 
+	++*(uint64_t *)((char *)&s->total + field);
 	if (f)
 		++*(uint64_t *)((char *)f + field);
 	for (u = 0; u < s->nunits; u++)

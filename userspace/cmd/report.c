@@ -173,7 +173,8 @@ static int read_trace(struct report *r)
 	if (!r->set)
 		return -ENOMEM;
 	err = analysis_set__add(r->set, &analysis_steps, NULL)
-		      ?: analysis_set__add(r->set, &analysis_units, NULL);
+		      ?: analysis_set__add(r->set, &analysis_units, NULL)
+		      ?: analysis_set__add(r->set, &analysis_threads, NULL);
 	if (err)
 		return err;
 	reader = trace_reader__open(r->trace);
@@ -186,6 +187,7 @@ static int read_trace(struct report *r)
 	r->session = analysis_set__session(r->set);
 	r->steps = analysis_set__state(r->set, &analysis_steps);
 	r->units = analysis_set__state(r->set, &analysis_units);
+	r->threads = analysis_set__state(r->set, &analysis_threads);
 	return err;
 }
 
@@ -294,12 +296,17 @@ const struct cmd cmd_report = {
 		"per step: its mean, its share of the threads' time, quantiles, and its course "
 		"over "
 		"the run.\n\n"
+		"Of a trace without steps the whole recording is one span: for each process and "
+		"its threads, those that ran most first, the time on a cpu, in the run queue and "
+		"asleep, switches, and ioctls. The program has to call xpugap_step(), or "
+		"xpugap_mark.step() in Python, for more: see xpugap_mark(3).\n\n"
 		"The times of the step thread add up to the step's wall time to the nanosecond. "
 		"Time of which the recording tells nothing is 'unknown'; it is never guessed.",
 	.opts = rows,
 	.opts_size = sizeof(struct report_opts),
 	.examples = examples,
 	.exit_status = "1 also if the trace is damaged or has no end; what can be said is printed.",
-	.see_also = "xpugap-run(1), xpugap-record(1), report.json(5), summary.json(5), trace(5)",
+	.see_also = "xpugap-run(1), xpugap-record(1), xpugap_mark(3), report.json(5), summary.json(5), "
+		    "trace(5)",
 	.run = run,
 };

@@ -10,10 +10,13 @@
 
 #include "analysis/milabench.h"
 #include "analysis/steps.h"
+#include "analysis/threads.h"
 #include "analysis/units.h"
 #include "userspace/cmd/traces.h"
 #include "userspace/lib/opt.h"
 #include "userspace/trace/trace.h"
+
+struct json;
 
 struct report_opts {
 	struct opt_list rows; /* names; none: all */
@@ -73,6 +76,7 @@ struct report {
 	struct session *session;
 	struct steps *steps;
 	struct units *units;
+	struct threads *threads;
 	struct trace_info info;
 	struct trace_damage damage;
 	struct report_workload *workloads;
@@ -96,6 +100,10 @@ bool report__hook_works(const struct report *r, enum rec_hook_id hook, const cha
  */
 size_t report__warnings(const struct report *r, void (*say)(void *ctx, const char *text),
 			void *ctx);
+
+/* The whole recording as one span, process by process; for traces without steps. */
+int report__print_whole(const struct report *r, FILE *out);
+void report__write_whole(const struct report *r, struct json *j);
 
 int report__print_text(const struct report *r, FILE *out, bool colour);
 int report__print_json(const struct report *r, FILE *out);

@@ -276,6 +276,7 @@ int report__print_json(const struct report *r, FILE *out)
 	json__end_array(&j);
 	write_trace(&j, r);
 	write_milabench(&j, r);
+	report__write_whole(r, &j);
 	json__array(&j, "workloads");
 	for (i = 0; i < r->nworkloads; i++)
 		write_workload(&j, r, &r->workloads[i]);

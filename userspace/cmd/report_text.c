@@ -653,6 +653,8 @@ int report__print_text(const struct report *r, FILE *out, bool colour)
 		fputc('\n', out);
 		milabench__print(r->milabench, out);
 	}
+	if (r->steps && steps__streams(r->steps) == 0)
+		err = report__print_whole(r, out);
 	for (i = 0; i < r->nworkloads && !err; i++)
 		err = print_workload(&p, &r->workloads[i]);
 	err = err ? err : print_units(&p);

@@ -238,8 +238,9 @@ static void about_trace(const struct report *r, struct speaker *sp)
 	about_altered(r, sp);
 	about_hooks(r, sp);
 	if (steps__streams(r->steps) == 0 && report__hook_works(r, REC_HOOK_MARK, NULL))
-		say(sp, "no steps are marked: the program has to call xpugap_step() (see "
-			"xpugap_mark.h)");
+		say(sp, "no steps are marked, so what follows is of the whole recording: for more "
+			"the program has to call xpugap_step(), in Python xpugap_mark.step() (see "
+			"xpugap_mark(3))");
 	for (i = 0; i < r->nworkloads; i++)
 		if (r->workloads[i].stream)
 			about_stream(r, &r->workloads[i], sp);
