@@ -59,7 +59,7 @@ struct sim {
 	struct sim_unit units[SIM_UNITS];
 	size_t nunits;
 	struct facts total; /* of all threads, from the beginning on */
-	uint8_t *records; /* struct sim_record, one behind the other */
+	uint8_t *records;   /* struct sim_record, one behind the other */
 	size_t used, size, nrecords;
 };
 

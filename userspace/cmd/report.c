@@ -306,7 +306,8 @@ const struct cmd cmd_report = {
 	.opts_size = sizeof(struct report_opts),
 	.examples = examples,
 	.exit_status = "1 also if the trace is damaged or has no end; what can be said is printed.",
-	.see_also = "xpugap-run(1), xpugap-record(1), xpugap_mark(3), report.json(5), summary.json(5), "
-		    "trace(5)",
+	.see_also =
+		"xpugap-run(1), xpugap-record(1), xpugap_mark(3), report.json(5), summary.json(5), "
+		"trace(5)",
 	.run = run,
 };

@@ -206,8 +206,8 @@ static void write_rest(struct json *j, const struct thread_row *all, const struc
 	write_row(j, "rest", &rest);
 }
 
-static size_t write_process(struct json *j, const struct thread_row *p,
-			    const struct thread_row *th, size_t n)
+static size_t write_process(struct json *j, const struct thread_row *p, const struct thread_row *th,
+			    size_t n)
 {
 	struct thread_row shown = {0};
 	size_t i;
