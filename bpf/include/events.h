@@ -60,6 +60,7 @@ struct rec {
 	X(3, SYSCALL, syscall, "system calls, ioctl first of all")                                 \
 	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")         \
 	X(5, FAULT, fault, "page faults")                                                          \
+	X(6, BLOCK, block, "requests to disks")                                                    \
 	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")                  \
 	X(9, LOCK, lock, "waits for the kernel's own locks, and who holds them")                   \
 	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")
@@ -92,6 +93,7 @@ enum rec_hook_id {
  *   SPAN_KIND       enum rec_span_kind
  *   FAULT_AREA      enum rec_fault_area
  *   SOFTIRQ         number of a softirq, as include/linux/interrupt.h counts them
+ *   BLOCK_OP        enum rec_block_op
  *   CHAR            a letter
  *   LEN             length in bytes of a part of the tail, printed with the tail only
  *   PAD             not printed
@@ -131,6 +133,9 @@ enum rec_hook_id {
 	R(50, COUNTER, counter, MARK, NONE, "a value that the program reports")                    \
 	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")                              \
 	R(60, FAULT, fault, FAULT, NONE, "a page fault of tid was resolved")                       \
+	R(64, BLOCK, block, BLOCK, NONE, "a request to a disk that tid caused was completed")      \
+	R(65, BLOCK_OPEN, block_open, BLOCK, NONE, "the recording ended before a request did")     \
+	R(66, DISK, disk, BLOCK, TEXT, "a disk that requests go to")                               \
 	R(80, IRQ, irq, IRQ, NONE, "a device's interrupt was handled while tid was on the cpu")    \
 	R(81, SOFTIRQ, softirq, IRQ, NONE, "a softirq ran while tid was on the cpu")               \
 	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")                        \
@@ -259,6 +264,24 @@ enum rec_hook_id {
 #define REC_FIELDS_reclaim(F, A) \
 	F(u64, duration_ns, NS) F(u64, pages, DEC) F(u64, cgroup, DEC)
 
+/*
+ * queue_ns: before the driver got it, 0 if at once; device_ns: from then until it was completed;
+ * inode and inode_dev: the file whose cached pages are moved, where there is one; by: the task that
+ * handed it in, if that is not tid; flags is enum rec_block_flags
+ */
+#define REC_FIELDS_block(F, A) \
+	F(u64, sector, DEC) F(u64, queue_ns, NS) F(u64, device_ns, NS) F(u64, inode, DEC) \
+	F(u32, inode_dev, DEV) F(u32, dev, DEV) F(u32, bytes, BYTES) F(u32, by, TID) \
+	F(s32, err, RET) F(u16, flags, FLAGS) F(u8, op, BLOCK_OP) F(u8, pad, PAD)
+
+/* start_ns: when it was queued; issue_ns: when the driver got it, 0 if it has not */
+#define REC_FIELDS_block_open(F, A) \
+	F(u64, start_ns, TIME) F(u64, issue_ns, TIME) F(u64, sector, DEC) F(u64, inode, DEC) \
+	F(u32, inode_dev, DEV) F(u32, dev, DEV) F(u32, bytes, BYTES) F(u32, by, TID) \
+	F(u32, pad, PAD) F(u16, flags, FLAGS) F(u8, op, BLOCK_OP) F(u8, pad2, PAD)
+
+#define REC_FIELDS_disk(F, A) F(u32, dev, DEV) F(u32, name_len, LEN)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -366,6 +389,27 @@ enum rec_fault_area {
 	REC_AREA_STACK = 4, /* of the main thread */
 	REC_AREA_MMAP = 5,  /* mappings: libraries, files, large allocations, threads' stacks */
 	REC_AREA_KERNEL = 6,
+};
+
+enum rec_block_op {
+	REC_BLOCK_OTHER = 0, /* commands to the disk itself, zones */
+	REC_BLOCK_READ = 1,
+	REC_BLOCK_WRITE = 2,
+	REC_BLOCK_FLUSH = 3,
+	REC_BLOCK_DISCARD = 4,
+	REC_BLOCK_ERASE = 5,
+	REC_BLOCK_ZEROES = 6,
+};
+
+enum rec_block_flags {
+	REC_BLOCK_SYNC = 1,	/* somebody waits for it */
+	REC_BLOCK_META = 2,	/* of the file system itself */
+	REC_BLOCK_RAHEAD = 4,	/* read ahead of what was asked for */
+	REC_BLOCK_PREFLUSH = 8, /* the disk's cache is flushed before */
+	REC_BLOCK_FUA = 16,	/* written through the disk's cache */
+	REC_BLOCK_SWAP = 32,	/* to or from swap space */
+	REC_BLOCK_WRITEBACK =
+		64, /* later, by a worker: tid is the target that last wrote the file */
 };
 
 enum rec_span_kind {

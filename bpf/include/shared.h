@@ -134,4 +134,38 @@ struct task_state {
 	struct lock_wait waits[LOCK_WAITS];
 };
 
+enum disk_request_state {
+	DISK_REQUEST_OTHERS =
+		1, /* of no target: kept so that its issue is not taken for a beginning */
+	DISK_REQUEST_SAMPLED = 2, /* it measures what the hook costs */
+};
+
+/* What a request in flight is known by: its address, or sector and device. */
+struct disk_request_key {
+	__u64 a;
+	__u64 b;
+};
+
+/*
+ * struct disk_request - a request in flight
+ * @start_ns: when it was queued, or issued where it never was queued
+ * @issue_ns: when the driver got it, 0 if it has not
+ * @state: enum disk_request_state
+ * all else: as in BLOCK records
+ */
+struct disk_request {
+	__u64 start_ns;
+	__u64 issue_ns;
+	__u64 sector;
+	__u64 inode;
+	__u32 inode_dev;
+	__u32 dev;
+	__u32 bytes;
+	__u32 tid;
+	__u32 by;
+	__u16 flags;
+	__u8 op;
+	__u8 state;
+};
+
 #endif

@@ -118,7 +118,12 @@ struct pt_regs {
 #error "the hooks know x86-64 and arm64"
 #endif
 
+struct super_block {
+	unsigned int s_dev;
+};
+
 struct inode {
+	struct super_block *i_sb;
 	unsigned short i_mode;
 	unsigned long i_ino;
 	unsigned int i_rdev;
@@ -250,6 +255,67 @@ struct pcpu_hot {
 
 struct irqaction {
 	const char *name;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	unsigned long compound_head;
+	struct address_space *mapping;
+};
+
+/* from 5.16 on what has a mapping; it lies where its first page does */
+struct folio {
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bvec_iter {
+	unsigned int bi_idx;
+};
+
+struct bio {
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+	struct bio_vec *bi_io_vec;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+	struct bio *bio;
+};
+
+/* before 5.17 */
+struct request___disk {
+	struct gendisk *rq_disk;
+};
+
+/* the bits' places change */
+enum req_flag_bits {
+	__REQ_SYNC = 11,
+	__REQ_META = 12,
+	__REQ_FUA = 17,
+	__REQ_PREFLUSH = 18,
+	__REQ_RAHEAD = 19,
+	__REQ_SWAP = 24,
 };
 
 struct linux_binprm {

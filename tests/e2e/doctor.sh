@@ -50,7 +50,7 @@ run() {
 
 run "$XPUGAP"
 if [ "$(id -u)" -eq 0 ] && [ -e /sys/kernel/btf/vmlinux ]; then
-	for probe in task sched ioctl; do
+	for probe in task sched ioctl block; do
 		grep -Eq "^hook +$probe +ok +by " "$tmp/text" || fail "root cannot attach '$probe':
 $(cat "$tmp/text")"
 	done

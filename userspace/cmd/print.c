@@ -344,6 +344,7 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_SPAN_KIND:
 	case REC_FMT_FAULT_AREA:
 	case REC_FMT_SOFTIRQ:
+	case REC_FMT_BLOCK_OP:
 		print_named(p, f->format, v);
 		break;
 	default:

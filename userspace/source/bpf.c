@@ -352,6 +352,29 @@ static int tell_open(void *arg, uint32_t tid, const struct call *call)
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
+static int tell_request(void *arg, const struct disk_request *r)
+{
+	struct source *s = arg;
+	struct rec_block_open rec = {
+		.hdr = {.type = REC_BLOCK_OPEN,
+			.size = sizeof(rec),
+			.tid = r->tid,
+			.time_ns = hostclock__now()},
+		.start_ns = r->start_ns,
+		.issue_ns = r->issue_ns,
+		.sector = r->sector,
+		.inode = r->inode,
+		.inode_dev = r->inode_dev,
+		.dev = r->dev,
+		.bytes = r->bytes,
+		.by = r->by,
+		.flags = r->flags,
+		.op = r->op,
+	};
+
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
 /* Until the rings are empty: nothing new comes, but a record may still be being filled. */
 static int drain_all(struct source *s)
 {
@@ -390,6 +413,9 @@ static int bpf_stop(struct source *s)
 	n = hooks__tell_open(s->hooks, tell_open, s);
 	if (n)
 		log_debug("cannot tell of all open calls: %s", log__err(n));
+	n = hooks__tell_requests(s->hooks, tell_request, s);
+	if (n)
+		log_debug("cannot tell of all open requests: %s", log__err(n));
 	n = drain_all(s);
 	if (!n)
 		n = tell_unfinished(s);

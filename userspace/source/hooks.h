@@ -66,6 +66,11 @@ int hooks__add(struct hooks *h, pid_t pid);
 int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
 		     void *arg);
 
+/* After hooks__detach(): @tell of each request of a target that has not been completed. 0 or
+ * -errno. */
+int hooks__tell_requests(struct hooks *h,
+			 int (*tell)(void *arg, const struct disk_request *request), void *arg);
+
 /* Are targets known by their thread ids only, so that TASK records of those added are missing? */
 bool hooks__plain(const struct hooks *h);
 

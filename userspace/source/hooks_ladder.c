@@ -3,6 +3,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
+#include "bpf/hooks/block.skel.h"
+#include "bpf/hooks/block_plain.skel.h"
 #include "bpf/hooks/fault.skel.h"
 #include "bpf/hooks/fault_plain.skel.h"
 #include "bpf/hooks/irq.skel.h"
@@ -264,6 +266,48 @@ static int open_reclaim_plain(struct hooks *h, struct family *f)
 	return 0;
 }
 
+static int open_block(struct hooks *h, struct family *f)
+{
+	struct block_bpf *s = block_bpf__open();
+
+	if (!s)
+		return -errno;
+	s->rodata->rq_after_queue = h->facts.rq_after_queue;
+	s->rodata->rq_status = h->facts.rq_status;
+	bpf_program__set_autoload(s->progs.block_rq_merge, h->facts.rq_merge);
+	ADOPT(f, s);
+	return 0;
+}
+
+static int set_block_fields(struct hooks *h, struct block_plain_bpf *s)
+{
+	FIELD(h, "block/block_rq_insert", "dev", (uint32_t *)&s->rodata->at_insert_dev);
+	FIELD(h, "block/block_rq_insert", "sector", (uint32_t *)&s->rodata->at_insert_sector);
+	FIELD(h, "block/block_rq_insert", "bytes", (uint32_t *)&s->rodata->at_insert_bytes);
+	FIELD(h, "block/block_rq_insert", "rwbs", (uint32_t *)&s->rodata->at_insert_rwbs);
+	FIELD(h, "block/block_rq_issue", "dev", (uint32_t *)&s->rodata->at_issue_dev);
+	FIELD(h, "block/block_rq_issue", "sector", (uint32_t *)&s->rodata->at_issue_sector);
+	FIELD(h, "block/block_rq_issue", "bytes", (uint32_t *)&s->rodata->at_issue_bytes);
+	FIELD(h, "block/block_rq_issue", "rwbs", (uint32_t *)&s->rodata->at_issue_rwbs);
+	FIELD(h, "block/block_rq_complete", "dev", (uint32_t *)&s->rodata->at_complete_dev);
+	FIELD(h, "block/block_rq_complete", "sector", (uint32_t *)&s->rodata->at_complete_sector);
+	FIELD(h, "block/block_rq_complete", "error", (uint32_t *)&s->rodata->at_complete_error);
+	return 0;
+}
+
+static int open_block_plain(struct hooks *h, struct family *f)
+{
+	struct block_plain_bpf *s;
+
+	if (!*h->facts.tracefs)
+		return -ENODEV;
+	s = block_plain_bpf__open();
+	if (!s)
+		return -errno;
+	ADOPT(f, s);
+	return set_block_fields(h, s);
+}
+
 /* The sched hook stands first: what the others do depends on it. */
 const struct ladder ladders[] = {
 	{REC_HOOK_SCHED,
@@ -293,5 +337,9 @@ const struct ladder ladders[] = {
 	{REC_HOOK_RECLAIM,
 	 {{"tp_btf", "", .open = {open_reclaim}},
 	  {"tracepoint", "whose limit was hit", .plain = true, .open = {open_reclaim_plain}}}},
+	{REC_HOOK_BLOCK,
+	 {{"tp_btf", "", .open = {open_block}},
+	  {"tracepoint", "the file, the disk's name, what workers write later, and flushes",
+	   .plain = true, .open = {open_block_plain}}}},
 	{0},
 };

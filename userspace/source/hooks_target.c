@@ -165,6 +165,27 @@ int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const
 	return err;
 }
 
+int hooks__tell_requests(struct hooks *h,
+			 int (*tell)(void *arg, const struct disk_request *request), void *arg)
+{
+	struct disk_request_key key, *last = NULL;
+	struct family *f = &h->family[REC_HOOK_BLOCK];
+	struct disk_request request;
+	int fd, err = 0;
+
+	if (!f->obj)
+		return 0;
+	fd = bpf_object__find_map_fd_by_name(f->obj, "requests");
+	if (fd < 0)
+		return fd;
+	while (!err && bpf_map_get_next_key(fd, last, &key) == 0) {
+		last = &key;
+		if (bpf_map_lookup_elem(fd, &key, &request) == 0 && request.tid)
+			err = tell(arg, &request);
+	}
+	return err;
+}
+
 int64_t hooks__live(const struct hooks *h)
 {
 	const struct task_plain_bpf *plain = h->family[REC_HOOK_TASK].skel;

@@ -89,30 +89,52 @@ static bool has_cap(cap_value_t cap)
 	return set == CAP_SET;
 }
 
+/* What tracepoint @name passes, after a pointer of its own; NULL where there is none. */
+static const struct btf_type *tracepoint_proto(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t;
+	char type[64];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id <= 0)
+		return NULL;
+	t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type); /* the pointer */
+	t = btf__type_by_id(btf, t->type);			  /* the function */
+	return btf_is_func_proto(t) ? t : NULL;
+}
+
+static void read_block(struct kernel_facts *k, const struct btf *btf)
+{
+	const struct btf_type *t = tracepoint_proto(btf, "block_rq_issue");
+
+	k->rq_after_queue = t && btf_vlen(t) == 3;
+	k->rq_merge = tracepoint_proto(btf, "block_rq_merge") != NULL;
+	t = tracepoint_proto(btf, "block_rq_complete");
+	if (t && btf_vlen(t) == 4) {
+		t = btf__type_by_id(btf, btf_params(t)[2].type);
+		k->rq_status = strcmp(btf__name_by_offset(btf, t->name_off), "blk_status_t") == 0;
+	}
+}
+
 static void read_btf(struct kernel_facts *k)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *t;
-	int id;
 
 	if (!btf)
 		return;
 	k->btf = true;
-	k->trace_memcg_reclaim =
-		btf__find_by_name_kind(btf, "btf_trace_mm_vmscan_memcg_reclaim_begin",
-				       BTF_KIND_TYPEDEF) > 0;
-	k->trace_page_fault =
-		btf__find_by_name_kind(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) > 0;
+	k->trace_memcg_reclaim = tracepoint_proto(btf, "mm_vmscan_memcg_reclaim_begin") != NULL;
+	k->trace_page_fault = tracepoint_proto(btf, "page_fault_user") != NULL;
 	k->rdonly_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	k->var_preempt_count = btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) > 0;
 	k->var_pcpu_hot = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_VAR) > 0;
-	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
-	if (id > 0) {
-		t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type); /* the pointer */
-		t = btf__type_by_id(btf, t->type);			  /* the function */
-		/* besides the tracepoint's own argument: preempt, prev, next, prev_state */
-		k->switch_has_state = btf_is_func_proto(t) && btf_vlen(t) == 5;
-	}
+	t = tracepoint_proto(btf, "sched_switch");
+	/* besides the tracepoint's own argument: preempt, prev, next, prev_state */
+	k->switch_has_state = t && btf_vlen(t) == 5;
+	read_block(k, btf);
 	btf__free(btf);
 }
 

@@ -27,6 +27,9 @@ struct kernel_facts {
 	bool switch_has_state;	  /* sched_switch passes the previous task's state */
 	bool trace_page_fault;	  /* there are tracepoints where page faults begin */
 	bool trace_memcg_reclaim; /* there are tracepoints where a cgroup frees memory */
+	bool rq_after_queue;	  /* tracepoints of requests pass the queue before the request */
+	bool rq_merge;		  /* there is block_rq_merge */
+	bool rq_status;		  /* block_rq_complete passes a blk_status_t, not an errno */
 	bool rdonly_cast;	  /* bpf_rdonly_cast() */
 	bool var_preempt_count;	  /* there is a variable __preempt_count */
 	bool var_pcpu_hot;	  /* ... or pcpu_hot */

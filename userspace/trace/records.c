@@ -128,6 +128,12 @@ static const char *const softirqs[] = {
 	"irq_poll", "tasklet", "sched",	 "hrtimer", "rcu",
 };
 
+static const char *const block_ops[] = {
+	[REC_BLOCK_OTHER] = "other",   [REC_BLOCK_READ] = "read",	[REC_BLOCK_WRITE] = "write",
+	[REC_BLOCK_FLUSH] = "flush",   [REC_BLOCK_DISCARD] = "discard", [REC_BLOCK_ERASE] = "erase",
+	[REC_BLOCK_ZEROES] = "zeroes",
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -146,6 +152,8 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(fault_areas);
 	case REC_FMT_SOFTIRQ:
 		LOOK_UP(softirqs);
+	case REC_FMT_BLOCK_OP:
+		LOOK_UP(block_ops);
 	default:
 		return NULL;
 	}

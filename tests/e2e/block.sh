@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Requests to disks against the program's own counts, /proc/PID/io, and the disk's own counters.
+set -u
+
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+cd "$TMPDIR" || exit 1
+dev=$(stat -c '%Hd:%Ld' .)
+[ -e "/sys/dev/block/$dev" ] || { echo "$TMPDIR is not on a disk"; exit 77; }
+loop=
+trap '[ -z "$loop" ] || losetup -d "$loop"; rm -rf trace out events files go image before after' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	cat out
+	exit 1
+}
+
+mkdir -p files && mkfifo go || exit 1
+
+# what workers write later is written while it is recorded, because somebody else wants it so
+write_out() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		grep -q '^later' out 2>/dev/null && break
+		sleep 0.1
+	done
+	sync -f files/later
+	echo go
+}
+
+record() {
+	: >out
+	write_out >go &
+	"$XPUGAP" record -q -f -o trace "$@" -- "$BUILD/tests/e2e/storage" files <go >out ||
+		fail "record $*"
+	wait
+	"$XPUGAP" dump --json -t 'block*,disk,lost,hook,task_exit' trace >events || fail "dump"
+}
+
+check() {
+	python3 - "$1" "$dev" <<'PY' || fail "$1"
+import json, os, sys
+
+rung, dev = int(sys.argv[1]), sys.argv[2]
+SIZE, SYNCS, SYNC, WRITEBACK = 4 << 20, 5, 1, 64
+recs = [json.loads(line) for line in open("events")]
+blocks = [dict(r["fields"], tid=r["tid"], time=r["time_ns"]) for r in recs if r["type"] == "block"]
+phases, fail = {}, []
+for line in open("out"):
+    name, *numbers = line.split()
+    keys = "inode dev calls bytes begin end read_bytes rchar wchar syscr syscw".split()
+    phases[name] = dict(zip(keys, map(int, numbers)))
+tid = [r["tid"] for r in recs if r["type"] == "task_exit"][-1]
+
+def check(ok, *what):
+    if not ok:
+        fail.append(" ".join(map(str, what)))
+
+def total(op, phase=None, inode=None, begin=0, end=1 << 63, also=lambda b: True):
+    p = phases.get(phase, {"begin": begin, "end": end})
+    return sum(b["bytes"] for b in blocks
+               if b["op"] == op and b["tid"] == tid and also(b)
+               and p["begin"] <= b["time"] <= p["end"] and inode in (None, b["inode"]))
+
+file, later = phases["write"]["inode"], phases["later"]["inode"]
+hook = [r["fields"] for r in recs if r["type"] == "hook" and r["fields"]["hook"] == "block"][-1]
+check(hook["rung"] == rung, "rung", hook)
+check(not any(r["type"] == "lost" and r["fields"]["hook"] == "block" for r in recs), "lost")
+check(all(b["tid"] == tid for b in blocks), "requests of others")
+check(all(b["device_ns"] > 0 and b["err"] == 0 for b in blocks), "times or errors")
+# the kernel's count of what this task made disks read, from its first moment to the end
+reads = total("read", end=phases["end"]["end"])
+check(reads == phases["end"]["read_bytes"], "read", reads, "of", phases["end"]["read_bytes"])
+check(total("read", "cold") == SIZE, "cold", total("read", "cold"))
+check(total("read", "warm") == 0, "warm", total("read", "warm"))
+if "direct" in phases:
+    got = [b for b in blocks if b["op"] == "read"
+           and phases["direct"]["begin"] < b["time"] < phases["direct"]["end"]]
+    check(len(got) == phases["direct"]["calls"], "direct", len(got))
+    check({b["bytes"] for b in got} == {SIZE // 64}, "direct sizes")
+    check(all(int(b["flags"], 0) & SYNC and b["inode"] == 0 for b in got), "direct flags")
+if rung == 0:
+    check(total("write", "write", file) == SIZE, "written", total("write", "write", file))
+    check(total("read", "cold", file) == SIZE, "cold: of the file", total("read", "cold", file))
+    # nobody but a worker wrote these, for the target that had written the file
+    late = [b for b in blocks if b["inode"] == later and b["op"] == "write"]
+    check(sum(b["bytes"] for b in late) == SIZE, "later", sum(b["bytes"] for b in late))
+    check(all(int(b["flags"], 0) & WRITEBACK and b["by"] not in (0, tid) for b in late), "by", late)
+    check(all(b["inode_dev"] == dev for b in late), "device of the file system", late[:1])
+    disk = [r["fields"] for r in recs if r["type"] == "disk"]
+    names = {d["dev"]: d["name"] for d in disk}
+    check(len(disk) == len(names), "a disk told twice")
+    check(all(names[b["dev"]] and os.path.exists("/sys/block/" + names[b["dev"]].replace("/", "!"))
+              for b in blocks), "names of disks", names)
+else:
+    check(total("write", "write") >= SIZE, "written", total("write", "write"))
+for line in fail:
+    print("FAIL:", line)
+print(len(blocks), "requests,", reads, "bytes read")
+sys.exit(bool(fail))
+PY
+}
+
+record
+check 0
+record --no-btf
+check 1
+
+# ---- a disk of our own: its counters are of the target's requests, all of them ----
+
+truncate -s 16M image
+loop=$(losetup -f --show image 2>/dev/null) || { echo "no loop device: the rest is left out"; exit 0; }
+name=${loop#/dev/}
+number=$(cat "/sys/block/$name/dev")
+for way in "" --no-btf; do
+	sync
+	cat "/sys/block/$name/stat" >before
+	# shellcheck disable=SC2086 # no argument where there is none
+	"$XPUGAP" record -q -f $way -o trace -- sh -c "
+		dd if=/dev/zero of=$loop bs=64k count=32 oflag=direct,dsync
+		dd if=$loop of=/dev/null bs=16k count=100 iflag=direct
+		dd if=$loop of=/dev/null bs=4k count=7 skip=50 iflag=direct
+		" 2>out || fail "record of $loop"
+	cat "/sys/block/$name/stat" >after
+	"$XPUGAP" dump --json -t 'block*,disk,lost' trace >events || fail "dump"
+	python3 - "$number" "$name" "$way" <<'PY' || fail "a disk of our own"
+import json, sys
+
+dev, name, plain = sys.argv[1], sys.argv[2], bool(sys.argv[3])
+before, after = (list(map(int, open(f).read().split())) for f in ("before", "after"))
+delta = [a - b for a, b in zip(after, before)]
+recs = [json.loads(line) for line in open("events")]
+mine = [r["fields"] for r in recs if r["type"] == "block" and r["fields"]["dev"] == dev]
+bad = 0
+# places in /sys/block/*/stat: requests completed, sectors moved; there a flush is a write, too
+for op, made, requests, sectors in (("read", 107, 0, 2), ("write", 32, 4, 6)):
+    got = [b for b in mine if b["op"] == op]
+    size = sum(b["bytes"] for b in got)
+    print(op, len(got), "of", made, size, "of", delta[sectors] * 512)
+    bad |= len(got) != made or size != delta[sectors] * 512
+    bad |= op == "read" and made != delta[requests]
+flushes = sum(b["op"] == "flush" for b in mine)
+print("flushes", flushes, "of", delta[15] if len(delta) > 15 else "?")
+bad |= not plain and len(delta) > 15 and not 32 <= flushes == delta[15]
+names = [r["fields"]["name"] for r in recs if r["type"] == "disk" and r["fields"]["dev"] == dev]
+bad |= not plain and names != [name]
+bad |= any(r["type"] == "lost" and r["fields"]["hook"] == "block" for r in recs)
+sys.exit(bad)
+PY
+done
+exit 0
