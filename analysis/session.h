@@ -123,6 +123,7 @@ struct session {
 	size_t nlosses;
 	uint64_t lost_by_hook[REC_HOOK_MAX]; /* what LOST records count */
 	uint64_t lost_total;		     /* of all hooks, also such that we do not know */
+	uint64_t cut_lost, cut_since_ns;     /* of these, what a full file took no more of */
 
 	const struct session_ops *observers[SESSION_OBSERVERS];
 	void *observer_ctx[SESSION_OBSERVERS];

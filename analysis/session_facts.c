@@ -98,6 +98,10 @@ void session__on_lost(struct session *s, const struct rec *rec)
 	if (r->hook < REC_HOOK_MAX)
 		s->lost_by_hook[r->hook] += r->count;
 	s->lost_total += r->count;
+	if (r->hook == REC_HOOK_META && r->why == REC_LOST_WRITE && r->since_ns) {
+		s->cut_lost += r->count;
+		s->cut_since_ns = r->since_ns;
+	}
 	if (session__concerns(r->hook, 1u << REC_HOOK_SCHED))
 		timeline__lost(&s->timeline, r->since_ns, rec->time_ns);
 	if (!s->losses)

@@ -319,11 +319,11 @@ REC_RECORDS(REC_CHECK)
 #define REC_NR_UNKNOWN (-2) /* for prev_nr where the kernel cannot be asked */
 
 enum rec_lost_why {
-	REC_LOST_RING = 1,   /* no room in a kernel ring */
-	REC_LOST_STATE = 2,  /* no memory for the state of a task */
-	REC_LOST_MARK = 3,   /* no room in a program's mark ring */
-	REC_LOST_WRITE = 4,  /* the trace file took no more */
-	REC_LOST_BAD = 5,    /* bytes that cannot be a record, in a program's mark ring */
+	REC_LOST_RING = 1,  /* no room in a kernel ring */
+	REC_LOST_STATE = 2, /* no memory for the state of a task */
+	REC_LOST_MARK = 3,  /* no room in a program's mark ring */
+	REC_LOST_WRITE = 4, /* the trace file took no more */
+	REC_LOST_BAD = 5, /* bytes that cannot be a record: in a program's mark ring, in a trace */
 	REC_LOST_NESTED = 6, /* a hook was hit while it ran on that cpu; cpu is REC_NO_CPU */
 };
 

@@ -156,6 +156,12 @@ assert sorted(excess)[len(excess) // 2] < 0.05, excess
 f = w["facts"]["step"]
 assert f["running_ns"]["values"] == [steps[i]["step_running_ns"] for i in range(60)]
 assert abs(sum(f[x + "_ns"]["share"] for x in states if x + "_ns" in f) - 1) < 1e-9
+t, rates = w["throughput"], sorted(w["rate"]["values"])
+span = sum(s["wall_ns"] for s in steps.values()) # each begins where the one before ends
+assert t["items"] == 480 and t["time_ns"] == span
+assert abs(t["items_per_s"] / (480e9 / span) - 1) < 1e-9
+assert abs(t["rate_mean"] / (sum(rates) / 60) - 1) < 1e-9
+assert rates[29] <= t["rate_p50"] <= rates[30]
 walls = sorted(s["wall_ns"] for s in steps.values())
 assert w["step_time_ns"]["max"] == walls[-1] and w["step_time_ns"]["min"] == walls[0]
 assert walls[29] <= w["step_time_ns"]["p50"] <= walls[30]
@@ -163,6 +169,8 @@ assert w["facts"]["counters"]["loss"]["values"] == [10 / (1 + i) for i in range(
 END
 report 0 marked.xpt --steps
 said "^marked: 60 steps in .*, 480 items"
+said "throughput .* items/s (480 items in "
+said "rates of the steps: p50 .*, from .* to "
 said "loaders (1)"
 said "10 at first, 0.1667 at last"
 said "^ *59 .* ms"
@@ -242,6 +250,24 @@ END
 head -c $(($(stat -c %s marked.xpt) * 2 / 3)) marked.xpt >cut.xpt
 report 1 cut.xpt
 said "the trace has no end"
+# who cut it is not known, so neither is how much is missing: the same words everywhere
+words="no end: if the recorder was killed at most the last second is missing; if the file was cut"
+for command in report info dump; do
+	"$XPUGAP" $command cut.xpt 2>&1 | tr -s ' \n' ' ' | grep -q "$words" || fail "$command: other words"
+done
+# a file that takes no more: said once, of all hooks, and with the moment
+(ulimit -f 4; exec "$XPUGAP" record -o full.xpt -- sh -c 'for i in $(seq 100); do /bin/true; done') >/dev/null 2>err
+report 0 full.xpt
+tr -s ' \n' ' ' <out >flat
+said "the recording ended early: no room on the disk.* records that came later" flat
+said ", ended early, [1-9]"
+grep -q "hook 'meta'" out && fail "a full disk is called a loss of hook 'meta'"
+"$XPUGAP" info full.xpt >out 2>err || fail "info of a full disk"
+said "^complete  *no: it ended early"
+said "^lost  *the recording ended early"
+said "^all .* write "
+"$XPUGAP" info --json full.xpt | jq -e '.complete == false and .lost.records == (.lost.by | map(.count) | add)' >/dev/null ||
+	fail "info --json of a full disk"
 report 1 cut.xpt --json
 check out 'assert r["trace"]["damage"]["truncated"] and not r["trace"]["complete"]'
 "$XPUGAP" record -e task,mark -o blind.xpt -- "$BUILD/tests/e2e/marked" 12 >/dev/null 2>err || fail "record"

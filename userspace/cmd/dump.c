@@ -335,7 +335,7 @@ static int set_up(struct dump *d)
 static int open_with_losses(struct dump *d, const char *path)
 {
 	struct trace_info info;
-	char text[256];
+	char text[512];
 	int err;
 
 	trace_reader__info(d->reader, &info);
@@ -345,7 +345,7 @@ static int open_with_losses(struct dump *d, const char *path)
 	d->losses_said = true;
 	if (err || !d->losses.total)
 		return err;
-	losses__describe(&d->losses, text, sizeof(text));
+	losses__describe(&d->losses, info.begin_ns, text, sizeof(text));
 	if (d->f->o->json) {
 		log_warning("trace '%s': %s", path, text);
 		return 0;
@@ -358,7 +358,8 @@ static int open_with_losses(struct dump *d, const char *path)
 
 static int dump_trace(struct dump *d, const char *path)
 {
-	char text[256];
+	struct trace_info info;
+	char text[512];
 	int err, status;
 
 	d->reader = trace_reader__open(path);
@@ -374,7 +375,8 @@ static int dump_trace(struct dump *d, const char *path)
 	out__flush(&d->out);
 	status = traces__complain(path, d->reader);
 	if (d->losses.total && !d->losses_said) {
-		losses__describe(&d->losses, text, sizeof(text));
+		trace_reader__info(d->reader, &info);
+		losses__describe(&d->losses, info.begin_ns, text, sizeof(text));
 		log_warning("trace '%s': %s", path, text);
 	}
 	return err ? EXIT_FAILED : status;

@@ -115,7 +115,9 @@ static size_t loss_rows(const struct summary *s, struct loss_row *out)
 		hook = record__value_name(REC_FMT_HOOK, l->hook);
 		why = record__value_name(REC_FMT_WHY, l->why);
 		out[i] = (struct loss_row){
-			.hook = hook ? hook : "?",
+			.hook = loss__is_cut(l->hook, l->why, l->since_ns) ? "all"
+				: hook					   ? hook
+									   : "?",
 			.why = why ? why : "?",
 			.cpu = l->cpu == REC_NO_CPU ? -1 : (int64_t)l->cpu,
 			.count = l->count,
@@ -124,6 +126,17 @@ static size_t loss_rows(const struct summary *s, struct loss_row *out)
 		};
 	}
 	return i;
+}
+
+/* Did the file take no more before the recording was over? */
+static bool is_cut(const struct summary *s)
+{
+	const struct loss *l;
+
+	for (l = s->losses.rows; l < s->losses.rows + s->losses.n; l++)
+		if (loss__is_cut(l->hook, l->why, l->since_ns))
+			return true;
+	return false;
 }
 
 static size_t hook_rows(const struct summary *s, struct summary_hook *out)
@@ -205,13 +218,15 @@ static void print_damage(const struct summary *s)
 
 static void print_state(const struct summary *s)
 {
-	char text[256];
+	char text[512];
 
 	label("complete");
-	puts(s->damage.truncated ? "no: it has no end, at most its last second is missing" : "yes");
+	puts(s->damage.truncated ? "no: it has " TRACES_NO_END
+	     : is_cut(s)	 ? "no: it ended early"
+				 : "yes");
 	label("lost");
 	if (s->losses.total)
-		losses__describe(&s->losses, text, sizeof(text));
+		losses__describe(&s->losses, s->info.begin_ns, text, sizeof(text));
 	puts(s->losses.total ? text : "none");
 	print_damage(s);
 }
@@ -302,7 +317,7 @@ static void json_state(struct json *j, const struct summary *s)
 {
 	struct loss_row losses[LOSSES_MAX];
 
-	json__bool(j, "complete", !s->damage.truncated);
+	json__bool(j, "complete", !s->damage.truncated && !is_cut(s));
 	json__object(j, "lost");
 	json__u64(j, "records", s->losses.total);
 	json_table(j, "by", loss_columns, N(loss_columns), losses, loss_rows(s, losses),

@@ -61,6 +61,8 @@ struct report_workload {
 	const struct session_row *row;	     /* or NULL */
 	const char *units;		     /* of rate */
 	struct fact rate, step_time;
+	double items_per_s; /* items of all steps by the time from the first to the last; NaN */
+	uint64_t items, span_ns;
 	struct fact facts[FACTS_MAX];
 	size_t nfacts;
 	uint64_t lost_steps, gap_steps;

@@ -246,9 +246,13 @@ static int from_stream(const struct report *r, struct report_workload *w)
 	int err;
 
 	for (i = 0; i < st->n; i++) {
+		w->items += st->steps[i].items;
 		w->lost_steps += st->steps[i].lost;
 		w->gap_steps += st->steps[i].gap;
 	}
+	w->span_ns = st->n ? st->steps[st->n - 1].end_ns - st->steps[0].begin_ns : 0;
+	if (w->items && w->span_ns)
+		w->items_per_s = (double)w->items * 1e9 / (double)w->span_ns;
 	w->step_time.kind = FACT_NS;
 	err = fill(&w->step_time, st, wall, NULL) ?: throughput(r, w);
 	err = err ?: group_facts(r, w, STEP_CARRIER, FACT_STEP);
@@ -334,6 +338,7 @@ static int add_streams(struct report *r)
 		w->device = st->device ? st->device : "";
 		w->repeat = st->repeat;
 		w->stream = st;
+		w->items_per_s = NAN;
 		w->row = st->row;
 		w->bench = st->row ? find_bench(r, st->name, w->device) : NULL;
 		err = from_stream(r, w);
@@ -356,6 +361,7 @@ static int add_benches(struct report *r)
 		w->name = b[i].name;
 		w->device = "";
 		w->bench = &b[i];
+		w->items_per_s = NAN;
 		err = from_bench(w);
 	}
 	return err;

@@ -79,7 +79,7 @@ static void write_trace(struct json *j, const struct report *r)
 	}
 	json__object(j, "trace");
 	json__str(j, "path", r->trace);
-	json__bool(j, "complete", r->info.complete);
+	json__bool(j, "complete", r->info.complete && !s->cut_lost);
 	json__u64(j, "bytes", r->info.bytes);
 	json__u64(j, "records", r->info.held);
 	json__u64(j, "begin_ns", s->begin_ns);
@@ -228,6 +228,13 @@ static void write_workload(struct json *j, const struct report *r, const struct 
 	else
 		json__null(j, "status");
 	json__u64(j, "lost_steps", w->lost_steps);
+	json__flat_object(j, "throughput");
+	json__u64(j, "items", w->items);
+	json__u64(j, "time_ns", w->span_ns);
+	json__f64(j, "items_per_s", w->items_per_s);
+	json__f64(j, "rate_p50", w->rate.values.n ? w->rate.p50 : NAN);
+	json__f64(j, "rate_mean", w->rate.values.n ? w->rate.mean : NAN);
+	json__end_object(j);
 	write_series(j, "rate", &w->rate, NAN);
 	write_series(j, "step_time_ns", &w->step_time, NAN);
 	write_facts(j, w);

@@ -17,6 +17,7 @@
 #define SPARK_CELLS 44
 #define CELL	    32
 #define LOSS	    "loss" /* the counter of that name */
+#define ITEMS	    "items/s"
 
 struct printer {
 	const struct report *r;
@@ -129,7 +130,7 @@ static void print_machine(const struct printer *p)
 	fputc('\n', p->out);
 }
 
-static void print_hooks(const struct printer *p)
+static void describe_hooks(const struct printer *p, FILE *out)
 {
 	const char *sep = "; hooks ";
 	uint32_t h;
@@ -137,7 +138,7 @@ static void print_hooks(const struct printer *p)
 	for (h = 0; h < REC_HOOK_MAX; h++) {
 		if (!p->r->session->hooks[h].told || !report__hook_works(p->r, h, NULL))
 			continue;
-		fprintf(p->out, "%s%s", sep, record__hook_name(h) ? record__hook_name(h) : "?");
+		fprintf(out, "%s%s", sep, record__hook_name(h) ? record__hook_name(h) : "?");
 		sep = ", ";
 	}
 }
@@ -145,17 +146,26 @@ static void print_hooks(const struct printer *p)
 static void print_trace(const struct printer *p)
 {
 	const struct report *r = p->r;
-	char bytes[CELL];
+	char bytes[CELL], *text = NULL;
+	size_t size;
+	FILE *mem;
 
 	if (!r->session)
 		return;
 	label(p, "trace");
-	fprintf(p->out, "%llu records, %s, %s, %llu lost", (unsigned long long)r->info.held,
+	mem = open_memstream(&text, &size);
+	if (!mem)
+		return;
+	fprintf(mem, "%llu records, %s, %s, %llu lost", (unsigned long long)r->info.held,
 		format__bytes(bytes, sizeof(bytes), r->info.bytes),
-		r->info.complete ? "complete" : "without an end",
+		!r->info.complete      ? "without an end"
+		: r->session->cut_lost ? "ended early"
+				       : "complete",
 		(unsigned long long)r->session->lost_total);
-	print_hooks(p);
-	fputc('\n', p->out);
+	describe_hooks(p, mem);
+	if (fclose(mem) == 0)
+		print_wrapped(p, 12, text);
+	free(text);
 }
 
 static void print_title(const struct printer *p)
@@ -309,7 +319,8 @@ static void print_spark(const struct printer *p, const char *name, const struct 
 
 static void print_throughput(const struct printer *p, const struct report_workload *w)
 {
-	char lo[CELL], hi[CELL], mid[CELL];
+	bool items = !isnan(w->items_per_s) && strcmp(w->units, ITEMS) == 0;
+	char all[CELL], lo[CELL], hi[CELL], mid[CELL], span[CELL];
 
 	if (!w->rate.values.n || isnan(w->rate.p50))
 		return;
@@ -317,9 +328,16 @@ static void print_throughput(const struct printer *p, const struct report_worklo
 	format_value(lo, sizeof(lo), FACT_VALUE, w->rate.min);
 	format_value(mid, sizeof(mid), FACT_VALUE, w->rate.p50);
 	format_value(hi, sizeof(hi), FACT_VALUE, w->rate.max);
-	fprintf(p->out, "%s ", mid);
+	/* what was done in the whole time; a program's own measure only has a mean */
+	format_value(all, sizeof(all), FACT_VALUE, items ? w->items_per_s : w->rate.mean);
+	fprintf(p->out, "%s ", all);
 	text__print(p->out, w->units);
-	fprintf(p->out, " (%s to %s)\n", lo, hi);
+	if (items)
+		fprintf(p->out, " (%llu items in %s)\n", (unsigned long long)w->items,
+			format__ns(span, sizeof(span), w->span_ns));
+	else
+		fputs(" (mean of the steps)\n", p->out);
+	fprintf(p->out, "%*srates of the steps: p50 %s, from %s to %s\n", 14, "", mid, lo, hi);
 }
 
 static size_t index_of_max(const struct series *s)
@@ -383,8 +401,6 @@ static void print_sentence(const struct printer *p, const struct report_workload
 static void print_workload_head(const struct printer *p, const struct report_workload *w)
 {
 	char title[256], span[CELL];
-	uint64_t items = 0;
-	size_t i;
 
 	snprintf(title, sizeof(title), "%s%s%s", w->name, *w->device ? " on " : "", w->device);
 	fputc('\n', p->out);
@@ -396,12 +412,8 @@ static void print_workload_head(const struct printer *p, const struct report_wor
 			(unsigned long long)w->bench->n);
 	fprintf(p->out, ": %zu steps", w->rate.values.n);
 	if (w->stream && w->stream->n) {
-		for (i = 0; i < w->stream->n; i++)
-			items += w->stream->steps[i].items;
-		format__ns(span, sizeof(span),
-			   w->stream->steps[w->stream->n - 1].end_ns -
-				   w->stream->steps[0].begin_ns);
-		fprintf(p->out, " in %s, %llu items", span, (unsigned long long)items);
+		format__ns(span, sizeof(span), w->span_ns);
+		fprintf(p->out, " in %s, %llu items", span, (unsigned long long)w->items);
 	}
 	if (w->stream && w->stream->unfinished)
 		fputs(", one more had begun", p->out);

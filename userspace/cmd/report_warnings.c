@@ -46,9 +46,7 @@ static void about_damage(const struct report *r, struct speaker *sp)
 	const struct trace_damage *d = &r->damage;
 
 	if (d->truncated)
-		say(sp, "the trace has no end: the recorder was killed or could not write on, and "
-			"up to "
-			"its last second is missing");
+		say(sp, "the trace has " TRACES_NO_END);
 	if (d->bad_head)
 		say(sp, "the head of the trace is damaged: its date is not known");
 	if (d->bad_chunks || d->skipped_bytes)
@@ -83,13 +81,21 @@ static void about_losses(const struct report *r, struct speaker *sp)
 	const struct report_workload *w;
 	const char *name;
 	uint64_t known = 0, lost;
+	const struct session *s = r->session;
+	char text[512];
 	uint32_t hook;
 	size_t i;
 
+	if (s->cut_lost) {
+		losses__describe_cut(s->cut_lost, s->cut_since_ns - s->begin_ns, text,
+				     sizeof(text));
+		say(sp, "%s", text);
+	}
 	for (hook = 0; hook < REC_HOOK_MAX; hook++) {
 		lost = r->session->lost_by_hook[hook];
 		name = record__hook_name(hook);
 		known += lost;
+		lost -= hook == REC_HOOK_META ? s->cut_lost : 0;
 		if (lost)
 			say(sp, "%llu records of hook '%s' were lost: %s", (unsigned long long)lost,
 			    name ? name : "?", consequence(hook));

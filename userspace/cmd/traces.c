@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "userspace/cmd/cmd.h"
+#include "userspace/lib/column.h"
 #include "userspace/lib/log.h"
 #include "userspace/trace/records.h"
 
@@ -135,18 +136,56 @@ int losses__scan(struct losses *l, const char *path)
 	return ret;
 }
 
-void losses__describe(const struct losses *l, char *buf, size_t size)
+bool loss__is_cut(uint32_t hook, uint32_t why, uint64_t since_ns)
 {
-	const struct loss *row, *worst = l->rows;
-	const char *hook, *why;
+	return hook == REC_HOOK_META && why == REC_LOST_WRITE && since_ns;
+}
 
-	for (row = l->rows; row < l->rows + l->n; row++)
-		if (row->count > worst->count)
+void losses__describe_cut(uint64_t count, uint64_t after_ns, char *buf, size_t size)
+{
+	char after[32];
+
+	snprintf(
+		buf, size,
+		"the recording ended early: no room on the disk, or writing failed, after %s; %llu "
+		"records that came later or did not fit are not in it",
+		format__ns(after, sizeof(after), after_ns), (unsigned long long)count);
+}
+
+static bool is_cut(const struct loss *row)
+{
+	return loss__is_cut(row->hook, row->why, row->since_ns);
+}
+
+void losses__describe(const struct losses *l, uint64_t begin_ns, char *buf, size_t size)
+{
+	const struct loss *row, *worst = NULL, *cut = NULL;
+	const char *hook, *why;
+	uint64_t other = l->total;
+	size_t used = 0;
+
+	for (row = l->rows; row < l->rows + l->n; row++) {
+		if (is_cut(row))
+			cut = row; /* the writer says it once, of no cpu */
+		else if (!worst || row->count > worst->count)
 			worst = row;
-	hook = record__value_name(REC_FMT_HOOK, worst->hook);
-	why = record__value_name(REC_FMT_WHY, worst->why);
-	snprintf(buf, size, "%llu records were lost while recording, most of hook '%s' (why: %s)",
-		 (unsigned long long)l->total, hook ? hook : "?", why ? why : "?");
+	}
+	*buf = '\0';
+	if (cut) {
+		losses__describe_cut(cut->count,
+				     cut->since_ns > begin_ns ? cut->since_ns - begin_ns : 0, buf,
+				     size);
+		other -= cut->count;
+		used = strlen(buf);
+	}
+	if (!other || used >= size)
+		return;
+	hook = worst ? record__value_name(REC_FMT_HOOK, worst->hook) : NULL;
+	why = worst ? record__value_name(REC_FMT_WHY, worst->why) : NULL;
+	snprintf(buf + used, size - used,
+		 "%s%llu records were lost while recording, most of hook '%s' (why: %s)",
+		 cut ? "; before that, " : "", (unsigned long long)other, hook ? hook : "?",
+		 why ? why : "?");
 }
 
 int traces__complain(const char *path, const struct trace_reader *r)
@@ -168,8 +207,6 @@ int traces__complain(const char *path, const struct trace_reader *r)
 			  path, (unsigned long long)d.bad_chunks, (unsigned long long)d.bad_records,
 			  (unsigned long long)d.skipped_bytes);
 	if (d.truncated)
-		log_error("trace '%s' has no end: the recorder was killed or could not write on; "
-			  "at most its last second is missing",
-			  path);
+		log_error("trace '%s' has " TRACES_NO_END, path);
 	return trace_damage__any(&d) ? EXIT_FAILED : EXIT_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef XPUGAP_CMD_TRACES_H
 #define XPUGAP_CMD_TRACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,8 +46,20 @@ void losses__add(struct losses *l, const struct rec_lost *rec);
 /* All losses of the trace at @path, without reading the rest; 0 or -errno. */
 int losses__scan(struct losses *l, const char *path);
 
-/* One sentence: how many, and where most of them. */
-void losses__describe(const struct losses *l, char *buf, size_t size);
+/* One sentence or two: how many, and where most of them. @begin_ns: of the trace. */
+void losses__describe(const struct losses *l, uint64_t begin_ns, char *buf, size_t size);
+
+/* Is a loss of @hook for the reason @why the end of a file that took no more? It is of all hooks.
+ */
+bool loss__is_cut(uint32_t hook, uint32_t why, uint64_t since_ns);
+
+/* What to say of @count records that a file took no more of, after @after_ns of recording. */
+void losses__describe_cut(uint64_t count, uint64_t after_ns, char *buf, size_t size);
+
+/* What a trace has whose end is missing: "the trace has " … */
+#define TRACES_NO_END                                                                              \
+	"no end: if the recorder was killed at most the last second is missing; if the file was "  \
+	"cut, what is missing is not known"
 
 /*
  * Say on standard error what is wrong with a trace that was read: damage, a missing end, records

@@ -104,7 +104,7 @@ static int write_damage(struct source *s, const struct trace_damage *d)
 		.hdr = {.type = REC_LOST, .size = sizeof(lost), .time_ns = s->reached_ns},
 		.hook = REC_HOOK_META,
 		.cpu = ~0u,
-		.why = REC_LOST_WRITE,
+		.why = REC_LOST_BAD,
 		.count = d->bad_records,
 	};
 	char text[128];
