@@ -21,6 +21,9 @@ done
 
 "$XPUGAP" record --require task,sched,ioctl -o trace -- "$BUILD/tests/e2e/ioctl_tree" \
 	"$children" 4 "$calls" >out || exit 1
+# shellcheck disable=SC2086 # a list of words
+kill $load
+load=
 "$XPUGAP" dump --json trace | CHILDREN=$children CALLS=$calls python3 -c '
 import json, os, sys
 
