@@ -1,41 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The task hook: who is created, runs which program, has which name, and ends. */
 #include "bpf/include/arch.bpf.h"
+#include "bpf/include/member.bpf.h"
 #include "bpf/include/task.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define FILE_LEN  256
-#define MAX_DEPTH 64
+#define FILE_LEN 256
 
 /* the sched hook reports ends, when the kernel's counts are final */
 const volatile bool exit_by_sched = false;
 
 __u64 found; /* tasks that walks over the tree told of */
 __s64 live;  /* tasks of the target that have not ended */
+__u64 moved; /* times that somebody was moved into the group, since when a walk is due */
+
+/* @task has ended: who notices first takes it off. */
+static __always_inline void task__uncount(struct task_state *state)
+{
+	if (__sync_lock_test_and_set(&state->counted, COUNTED_OFF) == COUNTED_ON)
+		__sync_fetch_and_add(&live, -1);
+}
+
+/*
+ * Who gives a task its state counts it and tells of it; NULL where there is no memory or, with
+ * *@ours false, where a walk was there first.
+ */
+static __always_inline struct task_state *task__adopt(struct task_struct *task,
+						      struct task_state *fresh, bool *ours)
+{
+	struct task_state *state = filter__find(task);
+
+	*ours = false;
+	if (state)
+		return state;
+	state = bpf_task_storage_get(&tasks, task, fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state)
+		return filter__find(task); /* somebody else did at the same moment */
+	*ours = true;
+	__sync_fetch_and_add(&live, 1);
+	return state;
+}
 
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 {
+	struct task_state fresh = {.flags = TASK_STATE_DEFINED, .counted = COUNTED_ON}, *state;
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
 	struct rec_task_fork *rec;
-	struct task_state *state;
+	bool ours;
 	__u64 t;
 
-	if (!h || !filter__find(parent))
+	if (!h || !(filter__find(parent) || member__joins(parent, child)))
 		return 0;
 	t = cost__begin(h);
-	state = bpf_task_storage_get(&tasks, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state) {
-		state->counted = 1;
-		__sync_fetch_and_add(&live, 1);
-	} else {
+	state = task__adopt(child, &fresh, &ours);
+	if (!state)
 		__sync_fetch_and_add(&h->lost_state, 1);
-	}
-	rec = ring__reserve(h, REC_TASK_FORK, sizeof(*rec));
-	if (!rec)
+	else if (!ours) /* by a walk, which told of it */
 		return 0;
+	rec = ring__reserve(h, REC_TASK_FORK, sizeof(*rec));
+	if (!rec) {
+		if (state)
+			state->flags &= ~TASK_STATE_DEFINED;
+		return 0;
+	}
 	rec->hdr.tid = parent->pid;
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->child_tid = child->pid;
@@ -46,8 +76,6 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 	rec->clone_flags = clone_flags;
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), child->comm);
 	ring__submit(h, rec);
-	if (state)
-		state->flags = TASK_STATE_DEFINED;
 	cost__end(h, t);
 	return 0;
 }
@@ -109,12 +137,25 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
 	struct task_state *state = filter__find(task);
 
+	if (follow.attaching)
+		member__bequeath(task);
 	if (!h || !state)
 		return 0;
-	if (state->counted)
-		__sync_fetch_and_add(&live, -1);
+	task__uncount(state);
 	if (!exit_by_sched)
 		task__exit(h, task);
+	return 0;
+}
+
+/*
+ * The kernel names the first task of those that are moved together. The recorder walks over all
+ * soon; what they create until then is seen to be in the group by task_newtask.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(cgroup_attach_task, struct cgroup *to)
+{
+	if (follow.group && member__below(to))
+		__sync_fetch_and_add(&moved, 1);
 	return 0;
 }
 
@@ -128,37 +169,34 @@ static __always_inline bool task__in_ioctl(struct task_struct *task)
 }
 
 /*
- * Walk over all tasks: those whose ancestor is a target become targets, and every target that
+ * Walk over all tasks: those that belong to what is recorded become targets, and every target that
  * no record has told of yet gets a TASK record. The recorder repeats the walk until it finds
- * nothing new, so that a task created by one not yet found is not missed. Zombies and tasks about
- * to be are left out: their ends may have been passed, and would be waited for.
+ * nothing new. Zombies and tasks about to be are left out: their ends may have been passed, and
+ * would be waited for.
  */
 SEC("iter/task")
 int walk_tree(struct bpf_iter__task *ctx)
 {
+	struct task_state fresh = {.flags = TASK_STATE_INSIDE, .counted = COUNTED_ON}, *state;
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
-	struct task_struct *task = ctx->task, *up;
-	struct task_state fresh = {.flags = TASK_STATE_INSIDE}, *state;
-	int i;
+	struct task_struct *task = ctx->task;
+	bool ours = false;
 
-	if (!task || !h || task->flags & PF_EXITING)
+	if (!task || !h)
 		return 0;
+	follow.except =
+		bpf_get_current_pid_tgid() >> 32; /* who reads this, in the first namespace */
 	state = filter__find(task);
-	up = task->group_leader;
-	for (i = 0; !state && i < MAX_DEPTH && up->pid > 1; i++) {
-		state = filter__find(up);
-		up = up->real_parent->group_leader;
+	if (!state && !(task->flags & PF_EXITING) && member__is(task)) {
+		state = task__adopt(task, &fresh, &ours);
+		if (!state)
+			__sync_fetch_and_add(&h->lost_state, 1);
 	}
 	if (!state)
 		return 0;
-	state = bpf_task_storage_get(&tasks, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!state) {
-		__sync_fetch_and_add(&h->lost_state, 1);
+	if (task->flags & PF_EXITING) { /* since we looked, perhaps: then nobody counts its end */
+		task__uncount(state);
 		return 0;
-	}
-	if (!state->counted) {
-		state->counted = 1;
-		__sync_fetch_and_add(&live, 1);
 	}
 	if (state->flags & TASK_STATE_DEFINED)
 		return 0;

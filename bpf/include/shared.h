@@ -95,6 +95,32 @@ struct cpu_state {
 	struct hook_counts hook[HOOK_SEATS];
 };
 
+enum counted {
+	COUNTED_NOT = 0,
+	COUNTED_ON = 1,
+	COUNTED_OFF = 2, /* it has ended */
+};
+
+/*
+ * struct follow - who becomes a target without being created by one
+ * @attaching: a tree of processes is being added that runs already
+ * @everybody: all tasks
+ * @except: the recorder's own process, which the walks set: never a target
+ * @group: who is in the control group whose directory has inode @group_id, or below it, in the
+ *	   hierarchy that /proc/cgroups gives the number @hierarchy (0: version 2)
+ *
+ * Written by the recorder.
+ */
+struct follow {
+	__u64 group_id;
+	__u32 hierarchy;
+	__u32 attaching;
+	__u32 everybody;
+	__u32 except;
+	__u32 group;
+	__u32 pad;
+};
+
 enum task_state_flags {
 	TASK_STATE_DEFINED = 1, /* a TASK or TASK_FORK record told of it */
 	TASK_STATE_INSIDE = 2,	/* may be in a call that began before it was a target */
@@ -117,7 +143,7 @@ struct lock_wait {
 /*
  * struct task_state - what is kept for each task of the target; having one makes it a target
  * @call: while the task is off the cpu, or always, without the sched hook
- * @counted: among those that live
+ * @counted: among those that live: enum counted
  * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
  * @faults: of the task as the kernel counts them, when a record last told of one
  * @waits: locks of the kernel

@@ -167,17 +167,34 @@ struct kernfs_node {
 	__u64 id;
 };
 
-struct cgroup {
-	struct kernfs_node *kn;
+struct list_head {
+	struct list_head *next;
 };
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct cgroup_root *root;
+	struct kernfs_node *kn;
 };
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
 	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
+	struct list_head cgrp_links;
+};
+
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
 };
 
 struct cfs_rq {
@@ -220,6 +237,8 @@ struct task_struct {
 	pid_t tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct list_head children;
+	struct list_head sibling;
 	struct pid *thread_pid;
 	__u64 start_time;
 	unsigned long nvcsw;

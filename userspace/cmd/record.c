@@ -13,6 +13,7 @@
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/output.h"
 #include "userspace/cmd/record_source.h"
+#include "userspace/cmd/record_target.h"
 #include "userspace/cmd/tree.h"
 #include "userspace/lib/caller.h"
 #include "userspace/lib/column.h"
@@ -39,6 +40,7 @@ struct record_opts {
 	bool btf;
 	const char *source;
 	bool pace;
+	struct record_target_opts target;
 };
 
 static const struct opt rows[] = {
@@ -46,6 +48,26 @@ static const struct opt rows[] = {
 	 .more = "With -, the target's own standard output goes to standard error.",
 	 .complete = OPT_COMPLETE_FILE, OPT_OFFSET(record_opts, output), .def = "xpugap.xpt"},
 	{"force", 'f', OPT_FLAG, NULL, "replace FILE if it exists", OPT_OFFSET(record_opts, force)},
+	{"pid", 'p', OPT_LIST, "PID,...",
+	 "record these processes, which run already, and their trees",
+	 .more = "All their threads and descendants, and what these create. Nothing is done to "
+		 "them. The recording ends when the last of them has ended, by --max-duration, or "
+		 "when it is asked to (Ctrl-C). Of marks, steps and ranges are recorded.",
+	 OPT_OFFSET(record_opts, target.pids)},
+	{"cgroup", 0, OPT_STR, "PATH", "record what is in this control group, now and later",
+	 .more = "With all groups below it, of version 1 or 2. PATH is its directory, or what "
+		 "follows in it after the mount, as in /proc/PID/cgroup. Who is moved out or "
+		 "creates "
+		 "others elsewhere stays recorded. Ends when asked to, or when the group is gone.",
+	 .complete = OPT_COMPLETE_DIR, OPT_OFFSET(record_opts, target.cgroup)},
+	{"container", 0, OPT_STR, "NAME",
+	 "record a container of docker, podman, containerd or cri-o",
+	 .more = "By its name, its id, or the first four or more characters of that: its control "
+		 "group, as with --cgroup. No daemon is asked.",
+	 OPT_OFFSET(record_opts, target.container)},
+	{"all", 'a', OPT_FLAG, NULL, "record all processes, and the kernel's threads",
+	 .more = "All but the recorder. Ends when it is asked to, or by --max-duration.",
+	 OPT_OFFSET(record_opts, target.all)},
 	{"probe", 'e', OPT_LIST, "NAME,...", "record only these probes (see 'xpugap list probes')",
 	 .more = "The probe task is always among them: by it the children and threads of CMD are "
 		 "followed.",
@@ -100,6 +122,8 @@ static const struct cmd_example examples[] = {
 	{"record a program as yourself, all probes", "sudo xpugap record -- ./train --epochs 1"},
 	{"ioctls only, for ten seconds", "sudo xpugap record -e ioctl --max-duration 10 -- ./prog"},
 	{"look at it while it runs", "sudo xpugap record -o - -- ./prog | xpugap dump -"},
+	{"a running program and its tree, for a minute",
+	 "sudo xpugap record -p 4711 --max-duration 1m"},
 	{0},
 };
 
@@ -109,7 +133,8 @@ struct record {
 	struct caller caller;
 	struct output out;
 	struct recorder *recorder;
-	struct launch *launch;
+	struct launch *launch;	     /* NULL: what is recorded runs already */
+	struct record_target target; /* then */
 	int signal_fd;
 	sigset_t mask;	    /* of signals, as we were started with */
 	const char *name;   /* of the target */
@@ -249,6 +274,12 @@ static void prepare_wait_tree(struct record *r)
 		tree__adopt();
 }
 
+static void set_deadline(struct record *r)
+{
+	if (r->opts->max_duration_ns)
+		r->deadline_ns = hostclock__now() + r->opts->max_duration_ns;
+}
+
 /* Everything up to the moment when the target begins to run. */
 static int begin(struct record *r, char **argv)
 {
@@ -281,8 +312,22 @@ static int begin(struct record *r, char **argv)
 	}
 	prepare_wait_tree(r);
 	err = launch__exec(r->launch);
-	if (!err && r->opts->max_duration_ns)
-		r->deadline_ns = hostclock__now() + r->opts->max_duration_ns;
+	set_deadline(r);
+	return err;
+}
+
+/* The same for what runs already. Who may come later is looked at with our rights. */
+static int begin_attached(struct record *r)
+{
+	int err = recorder__start(r->recorder);
+
+	if (!err)
+		err = record_target__add(&r->target, r->recorder);
+	if (!err && !record_target__grows(&r->target))
+		err = caller__become(&r->caller, false);
+	if (!err)
+		log_info("recording %s until it is asked to end (Ctrl-C)", r->name);
+	set_deadline(r);
 	return err;
 }
 
@@ -309,12 +354,19 @@ static bool tree_lives(struct record *r)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+static bool goes_on(struct record *r)
+{
+	if (!r->launch)
+		return !r->asked && !record_target__ended(&r->target, r->recorder);
+	return !r->ended || (r->opts->wait_tree && !r->asked && tree_lives(r));
+}
+
 /* Until the target has ended, or the recording must. 0 or -errno. */
 static int loop(struct record *r)
 {
 	int n;
 
-	while (!r->ended || (r->opts->wait_tree && !r->asked && tree_lives(r))) {
+	while (goes_on(r)) {
 		if (r->asked > 1 || reached_limit(r))
 			return 0;
 		n = recorder__poll(r->recorder, r->signal_fd);
@@ -389,13 +441,15 @@ static void wait_target(struct record *r)
 
 static int record(struct record *r, char **argv)
 {
-	int err = begin(r, argv);
+	int err = *argv ? begin(r, argv) : begin_attached(r);
 
 	if (err) {
 		output__discard(&r->out);
 		return EXIT_FAILED;
 	}
 	err = end(r, loop(r));
+	if (!r->launch)
+		return err ? EXIT_FAILED : EXIT_OK;
 	wait_target(r);
 	if (r->status) {
 		char text[64];
@@ -450,6 +504,7 @@ static int run(const void *values, int argc, char **argv)
 		.no_priority = !o->priority,
 	};
 	int status = EXIT_USAGE;
+	bool attach;
 
 	if (o->level < 1 || o->level > 19) {
 		log_error("record: --level must be 1 to 19");
@@ -459,16 +514,27 @@ static int run(const void *values, int argc, char **argv)
 		status = run_source(o, argc);
 		goto out;
 	}
-	if (argc == 0) {
-		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...])");
+	attach = record_target__asked(&o->target);
+	if (argc == 0 && !attach) {
+		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...], or -p PID)");
 		goto out;
 	}
+	if (argc && attach) {
+		log_error("record: '%s' is not run where --pid, --cgroup, --container or --all "
+			  "says what is recorded",
+			  argv[0]);
+		goto out;
+	}
+	ropts.attach = attach;
 	if (probe__check(probes) || probe__check(require))
 		goto out;
 	status = EXIT_FAILED;
 	if (o->quiet)
 		log__set_level(LOG_WARNING);
-	r.name = argv[0];
+	r.name = attach ? r.target.name : argv[0];
+	if (attach && (status = record_target__find(&r.target, &o->target)))
+		goto out;
+	status = EXIT_FAILED;
 	if (open_signals(&r) || caller__get(&r.caller, o->as_root) ||
 	    output__open(&r.out, o->output, o->force, &r.caller))
 		goto out;
@@ -482,6 +548,7 @@ out:
 	launch__free(r.launch);
 	recorder__free(r.recorder);
 	caller__free(&r.caller);
+	record_target__free(&r.target);
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);
 	free(probes);

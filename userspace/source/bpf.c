@@ -10,6 +10,7 @@
 #include "userspace/lib/log.h"
 #include "userspace/source/bpf.h"
 #include "userspace/source/hooks.h"
+#include "userspace/source/mark_live.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
 
@@ -28,7 +29,8 @@ struct told {
 struct source {
 	struct trace_writer *writer;
 	struct hooks *hooks;
-	struct told *told; /* [cpu][hook] */
+	struct mark_live *marks; /* of what ran before; NULL: not asked for */
+	struct told *told;	 /* [cpu][hook] */
 	uint64_t nested[REC_HOOK_MAX];
 	uint64_t checked_ns; /* when the loss counters were last looked at */
 	uint64_t counted_ns; /* when HOOK_COUNT records were last written */
@@ -92,6 +94,11 @@ static int write_hooks(struct source *s)
 			err = write_hook(s, hook, r);
 	}
 	return err;
+}
+
+static int write_marks(struct source *s)
+{
+	return s->marks ? write_hook(s, REC_HOOK_MARK, mark_live__report(s->marks)) : 0;
 }
 
 /* @since: before the counter was read the time before; it has been read again by now. */
@@ -186,12 +193,46 @@ static int write_counts(struct source *s)
 	return err;
 }
 
+/* The TASK record of a task, where the kernel's programs cannot make it. */
+static int tell_task(void *arg, pid_t pid, pid_t tid)
+{
+	struct source *s = arg;
+	struct rec_task rec = {.pid = pid, .flags = REC_TASK_TARGET};
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "Name: %15[^\n]", rec.comm);
+		sscanf(line, "PPid: %u", &rec.ppid);
+		sscanf(line, "Uid: %u", &rec.uid);
+	}
+	if (f)
+		fclose(f);
+	rec.start_ns = hostclock__now();
+	rec.hdr = (struct rec){.type = REC_TASK,
+			       .size = sizeof(rec),
+			       .tid = tid,
+			       .time_ns = rec.start_ns};
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
+/* Marks of what runs already: by the probes in its files. */
+static int attach_marks(struct source *s)
+{
+	int err = s->marks ? mark_live__attach(s->marks) : 0;
+
+	return err ? err : write_marks(s);
+}
+
 /* ---- the source ---- */
 
 static void bpf_close(struct source *s)
 {
 	if (!s)
 		return;
+	mark_live__free(s->marks);
 	hooks__free(s->hooks);
 	free(s->told);
 	free(s->last_ns);
@@ -202,12 +243,15 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 {
 	struct hooks_opts opts = {.probes = ctx->probes,
 				  .memory_bytes = ctx->memory_bytes,
-				  .no_btf = ctx->no_btf};
+				  .attach = ctx->attach,
+				  .no_btf = ctx->no_btf,
+				  .found = tell_task};
 	struct source *s = calloc(1, sizeof(*s));
 	unsigned int n;
 
 	if (!s)
 		goto nomem;
+	opts.arg = s;
 	s->writer = ctx->writer;
 	s->hooks = hooks__new(&opts);
 	if (!s->hooks)
@@ -217,6 +261,11 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 	s->last_ns = calloc(n, sizeof(*s->last_ns));
 	if (!s->told || !s->last_ns)
 		goto nomem;
+	if (ctx->attach && probe__wants(ctx->probes, REC_HOOK_MARK)) {
+		s->marks = mark_live__new(s->hooks);
+		if (!s->marks)
+			goto nomem;
+	}
 	*out = s;
 	return 0;
 nomem:
@@ -232,35 +281,18 @@ static int bpf_start(struct source *s)
 	return write_hooks(s);
 }
 
-/* The TASK record of a process, where the kernel's programs cannot make it. */
-static int tell_process(struct source *s, pid_t pid)
-{
-	struct rec_task rec = {.pid = pid, .flags = REC_TASK_TARGET};
-	char path[64], line[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "Name: %15[^\n]", rec.comm);
-		sscanf(line, "PPid: %u", &rec.ppid);
-		sscanf(line, "Uid: %u", &rec.uid);
-	}
-	if (f)
-		fclose(f);
-	rec.start_ns = hostclock__now();
-	rec.hdr = (struct rec){.type = REC_TASK,
-			       .size = sizeof(rec),
-			       .tid = pid,
-			       .time_ns = rec.start_ns};
-	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
-}
-
 static int bpf_add(struct source *s, pid_t pid)
 {
 	int err = hooks__add(s->hooks, pid);
 
-	return err || !hooks__plain(s->hooks) ? err : tell_process(s, pid);
+	return err ? err : attach_marks(s);
+}
+
+static int bpf_add_group(struct source *s, const struct cgroup_ref *g)
+{
+	int err = hooks__add_group(s->hooks, g);
+
+	return err ? err : attach_marks(s);
 }
 
 /* Records are filled within some 100 ns: wait that long for one, not longer. */
@@ -306,6 +338,11 @@ static int bpf_poll(struct source *s)
 	unsigned int cpu;
 	int n, moved = 0;
 
+	if (hooks__came(s->hooks)) {
+		n = hooks__look(s->hooks);
+		if (n)
+			log_debug("cannot look who came: %s", log__err(n));
+	}
 	s->fill = 0;
 	s->held_ns = UINT64_MAX;
 	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++) {
@@ -409,6 +446,7 @@ static int bpf_stop(struct source *s)
 {
 	int n;
 
+	mark_live__detach(s->marks);
 	hooks__detach(s->hooks);
 	n = hooks__tell_open(s->hooks, tell_open, s);
 	if (n)
@@ -422,7 +460,9 @@ static int bpf_stop(struct source *s)
 	if (n)
 		return n;
 	n = write_counts(s);
-	return n ? n : write_hooks(s);
+	if (!n)
+		n = write_hooks(s);
+	return n ? n : write_marks(s);
 }
 
 static void bpf_stats(const struct source *s, struct source_stats *out)
@@ -455,6 +495,7 @@ const struct source_ops source_bpf = {
 	.stats = bpf_stats,
 	.close = bpf_close,
 	.add = bpf_add,
+	.add_group = bpf_add_group,
 	.horizon = bpf_horizon,
 	.fill = bpf_fill,
 };

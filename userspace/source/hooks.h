@@ -19,7 +19,14 @@ struct hooks;
 struct hooks_opts {
 	const char *const *probes; /* names; NULL: the defaults */
 	uint64_t memory_bytes;	   /* of all rings; 0: the default */
+	bool attach;		   /* the task hook is needed whatever else is */
 	bool no_btf;		   /* do as where the kernel does not describe its types */
+	/*
+	 * Called with @arg for each task that becomes a target and that the kernel's programs do
+	 * not tell of, see hooks__plain(); what is not 0 ends the adding. May be NULL.
+	 */
+	int (*found)(void *arg, pid_t pid, pid_t tid);
+	void *arg;
 };
 
 struct hook_report {
@@ -58,6 +65,21 @@ int hooks__share(struct hooks *h, struct bpf_object *obj);
  * task that no record has told of is told of now. 0 or -errno.
  */
 int hooks__add(struct hooks *h, pid_t pid);
+
+/*
+ * Make everybody in @g a target, and whoever is created in it or moved into it later; @g must
+ * live as long as @h. NULL: everybody on this machine but ourselves. 0 or -errno, -EOPNOTSUPP
+ * without the task hook.
+ */
+struct cgroup_ref;
+int hooks__add_group(struct hooks *h, const struct cgroup_ref *g);
+
+/* Is the process a target, as far as its first thread tells? */
+bool hooks__is_target(const struct hooks *h, pid_t pid);
+
+/* Have tasks perhaps been moved into the group since hooks__look()? Which finds them. */
+bool hooks__came(struct hooks *h);
+int hooks__look(struct hooks *h);
 
 /*
  * After hooks__detach(): record the calls that have not returned; those of which the kernel's

@@ -3,6 +3,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
+#include "bpf/include/shared.h" /* skeletons use its types */
+
 #include "bpf/hooks/block.skel.h"
 #include "bpf/hooks/block_plain.skel.h"
 #include "bpf/hooks/fault.skel.h"

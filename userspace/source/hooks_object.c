@@ -142,7 +142,7 @@ bool family__wanted(const struct hooks_opts *o, enum rec_hook_id hook)
 	for (l = ladders; l->hook; l++)
 		if (probe__wants(o->probes, l->hook))
 			return true;
-	return false;
+	return o->attach;
 }
 
 /* The report of a family that stands on @rung; what a better one lacked stands there already. */

@@ -34,6 +34,9 @@ struct hooks {
 	unsigned int ncpus;
 	struct cpu_state *cpus;
 	size_t cpus_bytes;
+	const struct cgroup_ref *group; /* that is followed */
+	uint64_t moved;			/* what the task hook's counter was when we looked */
+	uint64_t looked_ns;
 };
 
 #define MAX_VARIANTS 3
@@ -82,6 +85,10 @@ bool family__wanted(const struct hooks_opts *o, enum rec_hook_id hook);
 
 /* Why something failed, and what to do; @what is "create the maps", "load", "attach". */
 void family__explain(struct hooks *h, struct family *f, const char *what, int err);
+
+/* hooks__add() and hooks__add_group() where targets are known by their thread ids. */
+int plain__add(struct hooks *h, pid_t pid);
+int plain__add_group(struct hooks *h, const struct cgroup_ref *g);
 
 /* What libbpf says is kept for the reason from here on. */
 void libbpf_words__clear(void);

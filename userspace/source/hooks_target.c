@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Who is a target, and what the kernel knows of the targets. */
 #include <bpf/bpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +8,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/include/shared.h" /* skeletons use its types */
+
 #include "bpf/hooks/task.skel.h"
 #include "bpf/hooks/task_plain.skel.h"
+#include "userspace/lib/hostclock.h"
+#include "userspace/source/cgroup.h"
 #include "userspace/source/hooks_priv.h"
+#include "userspace/source/proc.h"
 
-#define MAX_WALKS   16
-#define INIT_PID_NS "pid:[4026531836]"
+#define MAX_WALKS     16
+#define LOOK_EVERY_NS 1000000000ULL /* for who came, where the kernel does not say so */
 
 /* Run the family's iterator once over all tasks of the system. */
 static int walk_tasks(struct family *f)
@@ -64,63 +68,32 @@ static int walk_tree(struct hooks *h)
 	return 0;
 }
 
+/*
+ * The root becomes a target, and then what descends from it: from before that until the walks have
+ * come to an end, the programs look at the ancestors of all that is created or ends.
+ */
 static int add_process(struct hooks *h, pid_t pid)
 {
-	struct task_state state = {.flags = TASK_STATE_INSIDE};
+	struct task_state state = {.flags = TASK_STATE_INSIDE, .counted = COUNTED_ON};
+	struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
 	int fd, err;
 
 	fd = syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return -errno;
+	if (task)
+		__atomic_store_n(&task->bss->follow.attaching, 1, __ATOMIC_SEQ_CST);
 	err = bpf_map_update_elem(h->tasks_fd, &fd, &state, BPF_NOEXIST);
 	close(fd);
-	if (err)
-		return err == -EEXIST ? 0 : err;
-	if (h->family[REC_HOOK_TASK].obj)
+	if (err == -EEXIST) {
+		err = 0;
+	} else if (!err && task) {
+		__atomic_fetch_add(&task->bss->live, 1, __ATOMIC_RELAXED);
 		err = walk_tree(h);
-	forget_targets(h);
-	return err;
-}
-
-/* Thread ids seen from here are those that the kernel's programs see, or nothing would fit. */
-static int check_pid_namespace(void)
-{
-	char name[64] = "";
-
-	if (readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
-	    strcmp(name, INIT_PID_NS) != 0)
-		return -EXDEV;
-	return 0;
-}
-
-/* All threads of the process; processes that it created before are not followed. */
-static int add_threads(struct hooks *h, pid_t pid)
-{
-	struct task_state state = {.flags = TASK_STATE_INSIDE};
-	struct task_plain_bpf *task = h->family[REC_HOOK_TASK].skel;
-	struct dirent *d;
-	char path[64];
-	__u32 tid;
-	DIR *dir;
-	int err = check_pid_namespace();
-
-	if (err)
-		return err;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while (!err && (d = readdir(dir))) {
-		tid = atoi(d->d_name);
-		if (!tid)
-			continue;
-		err = bpf_map_update_elem(h->tids_fd, &tid, &state, BPF_NOEXIST);
-		if (!err && task)
-			__atomic_fetch_add(&task->bss->live, 1, __ATOMIC_RELAXED);
-		if (err == -EEXIST)
-			err = 0;
 	}
-	closedir(dir);
+	if (task)
+		__atomic_store_n(&task->bss->follow.attaching, 0, __ATOMIC_SEQ_CST);
+	forget_targets(h);
 	return err;
 }
 
@@ -128,7 +101,74 @@ int hooks__add(struct hooks *h, pid_t pid)
 {
 	if (!h->maps)
 		return 0;
-	return h->plain ? add_threads(h, pid) : add_process(h, pid);
+	return h->plain ? plain__add(h, pid) : add_process(h, pid);
+}
+
+int hooks__add_group(struct hooks *h, const struct cgroup_ref *g)
+{
+	struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
+	struct follow *follow;
+
+	if (!task)
+		return -EOPNOTSUPP;
+	if (h->plain) {
+		h->group = g;
+		return plain__add_group(h, g);
+	}
+	follow = &task->bss->follow;
+	h->group = g;
+	if (!g) {
+		__atomic_store_n(&follow->everybody, 1, __ATOMIC_SEQ_CST);
+		return hooks__look(h);
+	}
+	follow->group_id = g->id;
+	follow->hierarchy = g->hierarchy;
+	__atomic_store_n(&follow->group, 1, __ATOMIC_SEQ_CST);
+	return hooks__look(h);
+}
+
+int hooks__look(struct hooks *h)
+{
+	int err = h->plain ? plain__add_group(h, h->group) : walk_tree(h);
+
+	forget_targets(h);
+	h->looked_ns = hostclock__now();
+	return err;
+}
+
+/* The kernel says so, or it is time to see: is there perhaps somebody new in the group? */
+bool hooks__came(struct hooks *h)
+{
+	struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
+	uint64_t moved;
+
+	if (!h->group || !task)
+		return false;
+	if (h->plain)
+		return hostclock__now() - h->looked_ns >= LOOK_EVERY_NS;
+	moved = __atomic_load_n(&task->bss->moved, __ATOMIC_RELAXED);
+	if (moved == h->moved)
+		return false;
+	h->moved = moved;
+	return true;
+}
+
+bool hooks__is_target(const struct hooks *h, pid_t pid)
+{
+	struct task_state state;
+	__u32 tid = pid;
+	int fd, err;
+
+	if (!h->maps)
+		return false;
+	if (h->plain)
+		return bpf_map_lookup_elem(h->tids_fd, &tid, &state) == 0;
+	fd = syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return false;
+	err = bpf_map_lookup_elem(h->tasks_fd, &fd, &state);
+	close(fd);
+	return !err;
 }
 
 /* The calls of targets that are known by their thread ids. */

@@ -13,6 +13,7 @@
 #include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/source/bpf.h"
+#include "userspace/source/cgroup.h"
 #include "userspace/source/clock.h"
 #include "userspace/source/host.h"
 #include "userspace/source/mark.h"
@@ -92,6 +93,7 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 		.probes = o->probes,
 		.memory_bytes = o->memory_bytes,
 		.no_btf = o->no_btf,
+		.attach = o->attach,
 		.uid = o->caller ? o->caller->uid : 0,
 	};
 	int err;
@@ -100,6 +102,8 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 	if (err)
 		return err;
 	r->bpf = r->sources[0];
+	if (o->attach) /* nothing that we start marks through shared memory */
+		return 0;
 	err = open_source(r, &source_mark, &ctx);
 	if (!err)
 		r->mark = r->sources[1];
@@ -259,6 +263,29 @@ int recorder__add(struct recorder *r, pid_t pid)
 		}
 	}
 	return 0;
+}
+
+int recorder__add_group(struct recorder *r, const struct cgroup_ref *g)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < r->nsources; i++)
+		if (r->ops[i]->add_group)
+			err = r->ops[i]->add_group(r->sources[i], g);
+	if (err)
+		log_error("cannot record %s%s: %s", g ? "control group " : "all processes",
+			  g ? g->path : "", log__err(err));
+	return err;
+}
+
+const char *recorder__cannot_follow(const struct recorder *r)
+{
+	const struct hook_report *h = r->bpf ? source_bpf__report(r->bpf, REC_HOOK_TASK) : NULL;
+
+	if (has_tasks(r))
+		return NULL;
+	return h && *h->reason ? h->reason : "no probe needs the kernel's hooks";
 }
 
 int recorder__append(struct recorder *r, struct rec *rec)

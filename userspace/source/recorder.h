@@ -38,6 +38,7 @@ struct recorder_opts {
 	const char *const *require;  /* probes without which there is no recording */
 	uint64_t memory_bytes;	     /* of all rings together; 0: the default */
 	const struct caller *caller; /* whose processes are recorded; NULL: ours */
+	bool attach;		     /* targets run already: their marks come by USDT only */
 	bool no_btf;		     /* do as where the kernel does not describe its types */
 	int level;		     /* of compression; 0: the default */
 	bool no_sync;		     /* do not make the trace durable while it grows */
@@ -58,6 +59,16 @@ int recorder__start(struct recorder *r);
 
 /* Record the tree of @pid, a process that is ours to see, from now on. 0 or -errno. */
 int recorder__add(struct recorder *r, pid_t pid);
+
+/*
+ * Record everybody who is in the control group or below, from now on and who comes later; @g must
+ * live until the end. NULL: everybody but ourselves. 0 or -errno.
+ */
+struct cgroup_ref;
+int recorder__add_group(struct recorder *r, const struct cgroup_ref *g);
+
+/* Why tasks cannot be followed, with the remedy; NULL: they can. */
+const char *recorder__cannot_follow(const struct recorder *r);
 
 /* Append a record of our own (ROW, META); hdr.time_ns 0 is set to now. 0 or -errno. */
 int recorder__append(struct recorder *r, struct rec *rec);

@@ -13,6 +13,7 @@
 
 #include "userspace/trace/trace.h"
 
+struct cgroup_ref;
 struct source; /* each source embeds or defines its own state behind this name */
 
 struct source_ctx {
@@ -21,6 +22,7 @@ struct source_ctx {
 	uid_t uid;		     /* whom the targets run as, besides ourselves */
 	const char *const *probes;   /* names asked for, NULL-terminated; NULL: the defaults */
 	uint64_t memory_bytes;	     /* of all its rings together; 0: the source's default */
+	bool attach;		     /* targets run before the recording */
 	bool no_btf;		     /* bpf: do as where the kernel does not describe its types */
 	const char *input;	     /* replay: a trace; fake: a recipe */
 	bool pace;		     /* replay, fake: as fast as the times of the records say */
@@ -46,6 +48,7 @@ struct source_stats {
  *
  * These may be NULL:
  * add:   record the tree of process @pid too; 0 or -errno, which the caller prints in any case
+ * add_group: record everybody in the control group, now and later; NULL: everybody; as add
  * horizon: after a poll that began at @swept_ns: no record older than this will come; without it
  *        that is @swept_ns itself
  * env:   "NAME=value" that targets must find in their environment, or NULL; lives as long as @s
@@ -62,6 +65,7 @@ struct source_ops {
 	void (*stats)(const struct source *s, struct source_stats *out);
 	void (*close)(struct source *s);
 	int (*add)(struct source *s, pid_t pid);
+	int (*add_group)(struct source *s, const struct cgroup_ref *g);
 	uint64_t (*horizon)(const struct source *s, uint64_t swept_ns);
 	const char *(*env)(const struct source *s);
 	unsigned int (*fill)(const struct source *s);

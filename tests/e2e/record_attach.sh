@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Recording what runs already: a tree that forks wildly, in full from the moment on, each thread
+# once; how that ends; and what cannot be recorded.
+# timeout: 240
+set -u
+
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+cd "$TMPDIR" || exit 1
+pids=
+# shellcheck disable=SC2086 # several
+trap 'kill $pids 2>/dev/null; wait; rm -f t out err events go truth' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	echo "--- said:"
+	cat err
+	exit 1
+}
+
+said() {
+	grep -q -- "$1" err || fail "nothing said of '$1'"
+}
+
+# refuse STATUS ARGS...: the recording does not begin
+refuse() {
+	local want=$1 got
+	shift
+	"$XPUGAP" record -o none "$@" >out 2>err </dev/null
+	got=$?
+	[ $got = "$want" ] || fail "'record $*' exited with $got instead of $want"
+	[ -e none ] && fail "'record $*' left a trace"
+}
+
+# until COMMAND...: wait until it succeeds
+until_so() {
+	for _ in $(seq 600); do
+		"$@" && return
+		sleep 0.1
+	done
+	fail "never so: $*"
+}
+
+# ---- a tree, while it forks ----
+
+# tree ARGS...: record it as ARGS say, compare all with what it did itself
+tree() {
+	rm -f go t truth err
+	"$BUILD/tests/e2e/attach_tree" 20 50 20 3 >truth &
+	tree=$!
+	pids=$tree
+	until_so grep -q ready truth
+	"$XPUGAP" record -m 64M -e task,ioctl -o t "$@" -p $tree 2>err &
+	recorder=$!
+	pids="$tree $recorder"
+	until_so grep -q '^xpugap: recording' err
+	touch go
+	wait $tree || fail "the tree ended with $?"
+	# it has ended: so does the recording, by itself
+	wait $recorder || fail "the recorder ended with $?"
+	pids=
+	"$XPUGAP" dump --json t >events || fail "dump"
+	EXACT=$exact python3 - <<'EOF' || fail "not what the tree did ($*)"
+import json, os, sys
+
+exact = os.environ["EXACT"] == "yes"
+truth = json.loads(open("truth").read().split("\n")[1])
+told, ended, seen, by_tid, fail, lost, first = {}, {}, {}, {}, [], 0, None
+for line in open("events"):
+    r = json.loads(line)
+    f = r["fields"]
+    if r["type"] == "task":
+        told.setdefault(r["tid"], []).append(r["time_ns"])
+        first = first or r["time_ns"]
+    elif r["type"] == "task_fork":
+        told.setdefault(f["child_tid"], []).append(r["time_ns"])
+    elif r["type"] == "task_exit":
+        ended[r["tid"]] = ended.get(r["tid"], 0) + 1
+    elif r["type"] == "lost":
+        lost += f["count"]
+    elif r["type"] == "ioctl" and f["cmd"] == "0x7801":
+        arg = int(f["arg"], 0)
+        seen[arg] = seen.get(arg, 0) + 1
+        by_tid[r["tid"]] = by_tid.get(r["tid"], 0) + 1
+if lost:
+    fail.append(f"{lost} lost")
+fail += [f"call {n} recorded {seen[n]} times" for n in seen if seen[n] != 1]
+orphans = 0
+for tid, calls, orphaned in truth["tasks"]:
+    # who had lost his parent before is in no tree any more; without types of the kernel also
+    # who loses it while the tree is looked at may be missed
+    if orphaned and (orphaned < first or not exact):
+        continue
+    orphans += bool(orphaned)
+    if by_tid.get(tid, 0) != calls:
+        fail.append(f"{tid}: {by_tid.get(tid, 0)} of {calls} calls, orphaned {orphaned - first if orphaned else None}")
+    if len(told.get(tid, [])) != 1:
+        fail.append(f"{tid}: told of {len(told.get(tid, []))} times")
+    if ended.get(tid, 0) != 1:
+        fail.append(f"{tid}: ended {ended.get(tid, 0)} times")
+if len([t for t in truth["tasks"] if not t[2]]) != 20 * 50:
+    fail.append("the tree is not what it should be")
+if exact and sum(by_tid.values()) > truth["calls"]:
+    fail.append("more calls than there were")
+print(f"{truth['calls']} calls, {len(truth['tasks'])} tasks, {orphans} orphaned since")
+print("\n".join(fail[:20]))
+sys.exit(bool(fail))
+EOF
+}
+
+exact=yes
+tree
+exact=no
+tree --no-btf
+
+# ---- several, named twice, and the end ----
+
+sleep 300 &
+one=$!
+sh -c 'sleep 300 & wait' &
+two=$!
+pids="$one $two"
+"$XPUGAP" record -f -o t -p $one,$two -p $one 2>err &
+recorder=$!
+until_so grep -q '^xpugap: recording' err
+kill -INT $recorder
+wait $recorder || fail "Ctrl-C"
+kill -0 $one && kill -0 $two || fail "a target was ended"
+"$XPUGAP" dump --json t >events || fail "dump"
+jq -es --argjson one $one --argjson two $two '[.[] | select(.type == "task" and .fields.flags == "0x1") | .tid] |
+	length == 3 and contains([$one, $two]) and (unique | length == 3)' events >/dev/null || fail "the tasks of $one and $two"
+jq -es --arg v "$one,$two,$one" 'any(.fields.key == "target.pid" and .fields.value == $v)' events >/dev/null ||
+	fail "target.pid"
+"$XPUGAP" record -f -o t -p $one --max-duration 200ms 2>err || fail "--max-duration"
+kill -0 $one || fail "the target was ended"
+pkill -P $two
+kill $one $two
+wait $one $two 2>/dev/null
+pids=
+
+# ---- what cannot be recorded ----
+
+refuse 1 -p 4194304
+said "cannot record process 4194304: there is none"
+refuse 1 -p $$,4194304
+said "process 4194304"
+refuse 1 -p 2
+said "is a thread of the kernel"
+refuse 2 -p 0
+said "'0' is no process id"
+refuse 2 -p 12x
+said "'12x' is no process id"
+refuse 2 -p $$ -- true
+said "'true' is not run where"
+refuse 2 -p $$ -a
+said "only one of"
+"$BUILD/tests/e2e/attach_tree" 1 2 1 0 >truth &
+tree=$!
+pids=$tree
+rm -f go
+until_so grep -q ready truth
+child=$(pgrep -P $tree)
+for tid in /proc/"$child"/task/*; do
+	[ "${tid##*/}" = "$child" ] || thread=${tid##*/}
+done
+refuse 1 -p "$thread"
+said "it is a thread of process $child"
+touch go
+wait $tree
+pids=
+# one that has ended and that nobody asked for
+python3 -c 'import os, time
+pid = os.fork()
+if not pid: os._exit(0)
+print(pid, flush=True)
+time.sleep(300)' >truth &
+pids=$!
+until_so grep -q . truth
+refuse 1 -p "$(cat truth)"
+said "has ended"
+kill $pids
+wait
+# shellcheck disable=SC2016 # for that shell to expand
+sh -c 'exec "$XPUGAP" record -o none -p $$' 2>err && fail "it recorded itself"
+said "it is the recorder itself"
+if command -v setpriv >/dev/null; then
+	cp "$XPUGAP" /tmp/xpugap.$$ && chmod 755 /tmp/xpugap.$$
+	setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "cd /tmp && exec /tmp/xpugap.$$ record -o /dev/null -f -p $$" 2>err &&
+		fail "recorded another user's process"
+	rm -f /tmp/xpugap.$$
+	said "is another user's"
+fi
+exit 0
