@@ -137,9 +137,11 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
 	struct task_state *state = filter__find(task);
 
-	if (follow.attaching)
-		member__bequeath(task);
-	if (!h || !state)
+	if (!h)
+		return 0;
+	if (follows && follow.attaching && !member__bequeath(task))
+		__sync_fetch_and_add(&h->lost_state, 1);
+	if (!state)
 		return 0;
 	task__uncount(state);
 	if (!exit_by_sched)

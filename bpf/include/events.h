@@ -63,7 +63,8 @@ struct rec {
 	X(6, BLOCK, block, "requests to disks")                                                    \
 	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")                  \
 	X(9, LOCK, lock, "waits for the kernel's own locks, and who holds them")                   \
-	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")
+	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")              \
+	X(13, SIDEBAND, sideband, "what is mapped to be executed")
 
 enum rec_hook_id {
 #define X(num, NAME, name, what) REC_HOOK_##NAME = num,
@@ -140,7 +141,11 @@ enum rec_hook_id {
 	R(81, SOFTIRQ, softirq, IRQ, NONE, "a softirq ran while tid was on the cpu")               \
 	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")                        \
 	R(84, LOCK_WAIT, lock_wait, LOCK, NONE, "tid waited for a lock of the kernel")             \
-	R(88, RECLAIM, reclaim, RECLAIM, NONE, "tid freed memory to get some")
+	R(88, RECLAIM, reclaim, RECLAIM, NONE, "tid freed memory to get some")                     \
+	R(100, MAP, map, SIDEBAND, TEXT, "tid mapped something to be executed")                    \
+	R(101, MAP_COMM, map_comm, SIDEBAND, NONE, "tid took another name or program")             \
+	R(102, MAP_FORK, map_fork, SIDEBAND, NONE, "tid created a task")                           \
+	R(103, MAP_EXIT, map_exit, SIDEBAND, NONE, "tid ended")
 
 /* clang-format off */
 
@@ -282,6 +287,22 @@ enum rec_hook_id {
 
 #define REC_FIELDS_disk(F, A) F(u32, dev, DEV) F(u32, name_len, LEN)
 
+/*
+ * dev and inode are 0 where not known; prot and mmap_flags as mmap() takes them; flags is enum
+ * rec_map_flags; build_id is in hexadecimal, "" where there is none or it cannot be read; path is
+ * in the file system as tid's process sees it, or "[vdso]", or "//anon"
+ */
+#define REC_FIELDS_map(F, A) \
+	F(u64, addr, HEX) F(u64, len, HEX) F(u64, pgoff, HEX) F(u64, inode, DEC) \
+	F(u32, pid, TID) F(u32, dev, DEV) F(u32, prot, FLAGS) F(u32, mmap_flags, FLAGS) \
+	F(u32, flags, FLAGS) F(u32, build_id_len, LEN) F(u32, path_len, LEN) F(u32, pad, PAD)
+
+/* flags is enum rec_map_flags */
+#define REC_FIELDS_map_comm(F, A) F(u32, pid, TID) F(u32, flags, FLAGS) A(comm)
+#define REC_FIELDS_map_fork(F, A) \
+	F(u32, child_tid, TID) F(u32, child_pid, TID) F(u32, pid, TID) F(u32, pad, PAD)
+#define REC_FIELDS_map_exit(F, A) F(u32, pid, TID) F(u32, pad, PAD)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -378,6 +399,12 @@ enum rec_fault_flags {
 	REC_FAULT_KERNEL = 2, /* in kernel mode: a system call touched memory of the program */
 	REC_FAULT_WRITE = 4,  /* of the beginning, where that was seen */
 	REC_FAULT_EXEC = 8,
+};
+
+enum rec_map_flags {
+	REC_MAP_PRESENT = 1, /* it was there before: found when the process became a target */
+	REC_MAP_EXEC = 2,    /* by running another program: what was mapped before is gone */
+	REC_MAP_AGAIN = 4,   /* the trace told of it before, in a part that is another file now */
 };
 
 /* what lies at an address of a process, as far as the kernel's bounds of its areas tell */

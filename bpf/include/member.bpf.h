@@ -14,9 +14,12 @@
 #include "bpf/include/task.bpf.h"
 
 #define MAX_DEPTH    64
-#define MAX_CHILDREN 512
+#define MAX_CHILDREN 256
 #define MAX_LINKS    48 /* hierarchies of control groups */
 #define MAX_HEIRS    16384
+
+/* what is recorded may run already: else nobody joins but whom a target creates */
+const volatile bool follows = true;
 
 struct follow follow;
 
@@ -50,15 +53,18 @@ static __always_inline bool member__descends(struct task_struct *task)
 	return false;
 }
 
-/* @task is about to end: note the processes that it created, if they are of the tree. */
-static __always_inline void member__bequeath(struct task_struct *task)
+/*
+ * @task is about to end: note the processes that it created, if they are of the tree. False when
+ * there are more than can be looked at.
+ */
+static __always_inline bool member__bequeath(struct task_struct *task)
 {
 	void *head = (void *)task + bpf_core_field_offset(struct task_struct, children);
 	struct list_head *at;
 	int i;
 
 	if (!filter__find(task) && !member__descends(task))
-		return;
+		return true;
 	at = BPF_CORE_READ(task, children.next);
 	for (i = 0; i < MAX_CHILDREN && at && (void *)at != head; i++) {
 		struct task_struct *child =
@@ -69,6 +75,7 @@ static __always_inline void member__bequeath(struct task_struct *task)
 		bpf_map_update_elem(&heirs, &pid, &start, BPF_ANY);
 		at = BPF_CORE_READ(at, next);
 	}
+	return i < MAX_CHILDREN;
 }
 
 /* Is @group the one that is followed, or below it? */
@@ -133,7 +140,7 @@ static __always_inline bool member__is(struct task_struct *task)
 /* The same of a task that @parent, which is no target, creates. */
 static __always_inline bool member__joins(struct task_struct *parent, struct task_struct *child)
 {
-	if (parent->tgid == follow.except)
+	if (!follows || parent->tgid == follow.except)
 		return false;
 	if (follow.everybody || (follow.group && member__in_group(child)))
 		return true;

@@ -82,22 +82,24 @@ for line in open("events"):
         arg = int(f["arg"], 0)
         seen[arg] = seen.get(arg, 0) + 1
         by_tid[r["tid"]] = by_tid.get(r["tid"], 0) + 1
-if lost:
+if lost and exact:
     fail.append(f"{lost} lost")
 fail += [f"call {n} recorded {seen[n]} times" for n in seen if seen[n] != 1]
-orphans = 0
+orphans, short = 0, set()
 for tid, calls, orphaned in truth["tasks"]:
     # who had lost his parent before is in no tree any more; without types of the kernel also
     # who loses it while the tree is looked at may be missed
     if orphaned and (orphaned < first or not exact):
         continue
     orphans += bool(orphaned)
-    if by_tid.get(tid, 0) != calls:
-        fail.append(f"{tid}: {by_tid.get(tid, 0)} of {calls} calls, orphaned {orphaned - first if orphaned else None}")
-    if len(told.get(tid, [])) != 1:
-        fail.append(f"{tid}: told of {len(told.get(tid, []))} times")
-    if ended.get(tid, 0) != 1:
-        fail.append(f"{tid}: ended {ended.get(tid, 0)} times")
+    got = by_tid.get(tid, 0), len(told.get(tid, [])), ended.get(tid, 0)
+    if got != (calls, 1, 1):
+        short.add(tid)
+        if exact:
+            fail.append(f"{tid}: calls, beginnings, ends: {got} instead of {(calls, 1, 1)}")
+# classic tracepoints of one cpu do not run in each other: what the kernel left out is counted
+if not exact and len(short) > lost:
+    fail.append(f"{len(short)} tasks are not complete, {lost} records were lost")
 if len([t for t in truth["tasks"] if not t[2]]) != 20 * 50:
     fail.append("the tree is not what it should be")
 if exact and sum(by_tid.values()) > truth["calls"]:
@@ -134,7 +136,7 @@ jq -es --arg v "$one,$two,$one" 'any(.fields.key == "target.pid" and .fields.val
 "$XPUGAP" record -f -o t -p $one --max-duration 200ms 2>err || fail "--max-duration"
 kill -0 $one || fail "the target was ended"
 pkill -P $two
-kill $one $two
+kill $one $two 2>/dev/null
 wait $one $two 2>/dev/null
 pids=
 

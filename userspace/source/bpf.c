@@ -475,6 +475,13 @@ int64_t source_bpf__live(const struct source *s)
 	return hooks__live(s->hooks);
 }
 
+bool source_bpf__is_target(void *arg, pid_t pid)
+{
+	const struct source *s = arg;
+
+	return hooks__is_target(s->hooks, pid);
+}
+
 uint64_t source_bpf__ring_bytes(const struct source *s)
 {
 	return hooks__ncpus(s->hooks) ? hooks__ring(s->hooks, 0)->bytes : 0;

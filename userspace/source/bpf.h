@@ -10,6 +10,9 @@ struct source;
 /* Tasks of the targets that have not ended; -1: unknown (no task hook). */
 int64_t source_bpf__live(const struct source *s);
 
+/* Is the process a target? @arg: the source. */
+bool source_bpf__is_target(void *arg, pid_t pid);
+
 /* Bytes of each cpu's ring; 0: there are none. */
 uint64_t source_bpf__ring_bytes(const struct source *s);
 

@@ -43,6 +43,8 @@ static int open_task(struct hooks *h, struct family *f)
 
 	if (!s)
 		return -errno;
+	s->rodata->follows = h->opts.attach;
+	bpf_program__set_autoload(s->progs.cgroup_attach_task, h->opts.attach);
 	s->rodata->exit_by_sched = h->family[REC_HOOK_SCHED].obj != NULL;
 	ADOPT(f, s);
 	return 0;

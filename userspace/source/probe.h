@@ -17,6 +17,7 @@
 	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \
 	X(reclaim, RECLAIM, true, "memory freed by the target to get some: short, or at a limit")  \
 	X(block, BLOCK, true, "requests to disks: bytes, file, time queued and in the device")     \
+	X(map, SIDEBAND, true, "files mapped to be executed, with their build ids")                \
 	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
 
 struct probe {

@@ -18,10 +18,11 @@
 #include "userspace/source/host.h"
 #include "userspace/source/mark.h"
 #include "userspace/source/probe.h"
+#include "userspace/source/sideband.h"
 #include "userspace/source/source.h"
 #include "userspace/trace/trace.h"
 
-#define MAX_SOURCES   2
+#define MAX_SOURCES   3
 #define MIN_SLEEP_NS  500000ULL
 #define MAX_SLEEP_NS  50000000ULL
 #define FULL_SPEED    90000000ULL /* bytes/s that one cpu may well produce */
@@ -36,6 +37,7 @@ struct recorder {
 	unsigned int nsources;
 	struct source *bpf;  /* one of them, or NULL */
 	struct source *mark; /* another, or NULL */
+	struct source *sideband;
 	const char *env[MAX_SOURCES + 1];
 	const char *const *require;
 	uint64_t sleep_ns, max_sleep_ns;
@@ -102,11 +104,18 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 	if (err)
 		return err;
 	r->bpf = r->sources[0];
+	err = open_source(r, &source_sideband, &ctx);
+	if (err) {
+		log_error("cannot record what is mapped: %s", log__err(err));
+		return err;
+	}
+	r->sideband = r->sources[1];
+	source_sideband__ask(r->sideband, source_bpf__is_target, r->bpf);
 	if (o->attach) /* nothing that we start marks through shared memory */
 		return 0;
 	err = open_source(r, &source_mark, &ctx);
 	if (!err)
-		r->mark = r->sources[1];
+		r->mark = r->sources[2];
 	return err;
 }
 
@@ -172,6 +181,13 @@ static bool is_required(const struct recorder *r, const char *name)
 	return false;
 }
 
+static const struct hook_report *report_of(const struct recorder *r, enum rec_hook_id hook)
+{
+	if (hook == REC_HOOK_SIDEBAND)
+		return source_sideband__report(r->sideband);
+	return source_bpf__report(r->bpf, hook);
+}
+
 /* Every probe that is refused is said; one that is required is an error. */
 static int check_hooks(struct recorder *r)
 {
@@ -181,7 +197,7 @@ static int check_hooks(struct recorder *r)
 	int err = 0;
 
 	for (p = probe_table; r->bpf && p->name; p++) {
-		h = source_bpf__report(r->bpf, p->hook);
+		h = report_of(r, p->hook);
 		required = is_required(r, p->name);
 		if (!h || h->state == REC_HOOK_ATTACHED)
 			continue;

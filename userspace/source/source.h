@@ -73,6 +73,7 @@ struct source_ops {
 
 #define SOURCE_TABLE(X)                                                                            \
 	X(bpf, "eBPF programs in the running kernel")                                              \
+	X(sideband, "what is mapped to be executed, by perf's events")                             \
 	X(mark, "marks of the recorded programs")                                                  \
 	X(replay, "a recorded trace again")                                                        \
 	X(fake, "made-up records by recipe, for tests")
