@@ -388,9 +388,10 @@ static int fill_tails(struct decoder *d, const struct block *b, uint8_t *rows)
 		row = rows + d->order[b->start + i];
 		rec = (const struct rec *)row;
 		len = b->tails ? d->tail[b->start + i] : 0;
-		if (len)
+		if (len) { /* else there may be no blob */
 			memcpy(row + b->desc->size, from, len);
-		from += len;
+			from += len;
+		}
 		if (record__check(rec))
 			return -EBADMSG;
 	}
