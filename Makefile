@@ -86,7 +86,7 @@ CORE_OBJS := $(CORE_SRCS:%.c=$(O)/obj/%.o)
 MARK_OBJS := $(MARK_SRCS:%.c=$(O)/pic/%.o)
 
 .PHONY: all help clean FORCE
-all: $(O)/xpugap $(O)/libxpugap_mark.so $(O)/libxpugap_mark.a docs
+all: $(O)/xpugap mark docs
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 clean:
@@ -159,6 +159,18 @@ $(O)/libxpugap_mark.so.1: $(MARK_OBJS) $(O)/stamp/mark
 
 $(O)/libxpugap_mark.so: $(O)/libxpugap_mark.so.1
 	$(Q)ln -sf $(<F) $@
+
+# what a program that marks needs, as `make install` lays it out; the program finds it beside itself
+MARK_FILES := $(O)/include/xpugap_mark.h $(O)/python/xpugap_mark.py $(O)/xpugap_mark-uninstalled.pc
+
+.PHONY: mark
+mark: $(O)/libxpugap_mark.so $(O)/libxpugap_mark.a $(MARK_FILES)
+$(O)/include/%.h: userspace/mark/%.h
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(O)/python/%.py: userspace/mark/python/%.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 include scripts/docs.mk scripts/tests.mk scripts/install.mk
 

@@ -13,6 +13,10 @@ DOCDIR ?= $(DATADIR)/doc/xpugap
 PYTHONDIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(PYTHON_X_Y))/dist-packages
 PYTHON_X_Y = $(shell python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 
+# and where the recorder lets every other Python look: a folder with nothing else in it
+RECORDED_PYTHONDIR := $(DATADIR)/xpugap/python
+MODULES := $(wildcard userspace/mark/python/*.py)
+
 PC := $(O)/xpugap_mark.pc
 MAN_ALL := $(MAN1) $(MAN_HAND)
 
@@ -25,17 +29,27 @@ INSTALLED = $(call row,755,$(O)/xpugap,$(BINDIR)/xpugap) \
 	$(call row,644,$(PC),$(LIBDIR)/pkgconfig/xpugap_mark.pc) \
 	$(call row,644,$(COMPLETION),$(COMPLETIONDIR)/xpugap) \
 	$(foreach f,README.md $(sort $(wildcard LICENSES/*)),$(call row,644,$f,$(DOCDIR)/$f)) \
-	$(foreach f,$(wildcard userspace/mark/python/*.py),$(call row,644,$f,$(PYTHONDIR)/$(notdir $f))) \
+	$(foreach f,$(MODULES),$(call row,644,$f,$(PYTHONDIR)/$(notdir $f))) \
+	$(foreach f,$(MODULES),$(call row,644,$f,$(RECORDED_PYTHONDIR)/$(notdir $f))) \
 	$(foreach f,$(MAN_ALL),$(call row,644,$f,$(MANDIR)/man$(subst .,,$(suffix $f))/$(notdir $f)))
+
+# $(call pc,LIBDIR,INCLUDEDIR,MORE LIBS)
+pc = printf '%s\n' 'libdir=$(1)' 'includedir=$(2)' '' 'Name: xpugap_mark' \
+	'Description: tells the profiler xpugap what a program is doing' 'Version: $(VERSION)' \
+	'Libs: -L$${libdir}$(3) -lxpugap_mark' 'Libs.private: -pthread' 'Cflags: -I$${includedir}'
 
 $(PC): $(O)/stamp/install
 	$(say) GEN $@
-	$(Q)printf '%s\n' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' '' 'Name: xpugap_mark' \
-		'Description: tells the profiler xpugap what a program is doing' \
-		'Version: $(VERSION)' 'Libs: -L$${libdir} -lxpugap_mark' 'Libs.private: -pthread' \
-		'Cflags: -I$${includedir}' >$@
+	$(Q)$(call pc,$(LIBDIR),$(INCLUDEDIR)) >$@
 
+# pkg-config prefers a file of this name: PKG_CONFIG_PATH=build is all that it needs
+$(O)/xpugap_mark-uninstalled.pc: $(O)/stamp/uninstalled
+	$(say) GEN $@
+	$(Q)$(call pc,$(abspath $(O)),$(abspath $(O))/include, -Wl$(comma)-rpath$(comma)$${libdir}) >$@
+
+comma := ,
 $(eval $(call stamp,install,$(LIBDIR) $(INCLUDEDIR) $(VERSION)))
+$(eval $(call stamp,uninstalled,$(abspath $(O)) $(VERSION)))
 
 .PHONY: install uninstall
 install: all $(PC)
@@ -47,6 +61,9 @@ install: all $(PC)
 
 uninstall:
 	$(Q)for row in $(INSTALLED); do IFS='|'; set -- $$row; rm -f "$$3" || exit 1; done
-	$(Q)rm -f '$(DESTDIR)$(LIBDIR)/libxpugap_mark.so'
+	$(Q)rm -f '$(DESTDIR)$(LIBDIR)/libxpugap_mark.so' \
+		$(foreach d,$(PYTHONDIR) $(RECORDED_PYTHONDIR),'$(DESTDIR)$d'/__pycache__/xpugap_mark.*)
+	$(Q)for d in '$(DESTDIR)$(RECORDED_PYTHONDIR)' '$(DESTDIR)$(DATADIR)/xpugap'; do \
+		rmdir "$$d/__pycache__" "$$d" 2>/dev/null || true; done
 	$(Q)[ ! -d '$(DESTDIR)$(DOCDIR)' ] || find '$(DESTDIR)$(DOCDIR)' -depth -type d -empty -delete
 	@echo 'removed from $(DESTDIR)$(PREFIX)'

@@ -104,4 +104,41 @@ PY
 status 1 "$XPUGAP" info nonexistent.xpt
 status 1 "$XPUGAP" info /dev/null
 status 0 "$XPUGAP" info --types
+
+# where the library of this build is; a program compiled as it says, and by pkg-config, runs with it
+status 0 "$XPUGAP" info --paths
+cat >prog.c <<'END'
+#include <stdio.h>
+#include <xpugap_mark.h>
+
+int main(void)
+{
+	xpugap_step(7, 0);
+	xpugap_step_end(3);
+	printf("%d\n", xpugap_recording());
+	return 0;
+}
+END
+flags=$(sed -n 's/^compile with *cc prog.c //p' out)
+# shellcheck disable=SC2086 # a list of words
+gcc -Wall -Werror -o by_hand prog.c $flags || fail "this does not compile: $flags"
+# shellcheck disable=SC2046
+gcc -Wall -Werror -o by_pc prog.c $(PKG_CONFIG_PATH=$BUILD pkg-config --cflags --libs xpugap_mark) ||
+	fail "pkg-config does not know the library of the build"
+for program in by_hand by_pc; do
+	[ "$(./$program)" = 0 ] || fail "$program does not run"
+	"$XPUGAP" record -q -f -e mark -o marked.xpt -- ./$program >said || fail "$program failed"
+	[ "$(cat said)" = 1 ] || fail "$program is not recorded"
+	[ "$("$XPUGAP" dump -t mark_step marked.xpt | grep -c 'step=7 items=0')" = 1 ] ||
+		fail "no step of $program"
+done
+status 0 "$XPUGAP" info --paths --json
+python3 - "$BUILD" <<'PY' || fail "the paths are not those of the build"
+import json, os, sys
+paths, build = json.load(open("out")), os.path.realpath(sys.argv[1])
+assert paths == {
+    "library": build + "/libxpugap_mark.so.1", "static_library": build + "/libxpugap_mark.a",
+    "header": build + "/include/xpugap_mark.h", "python": build + "/python", "pkg_config": build,
+}, paths
+PY
 exit 0

@@ -65,14 +65,27 @@ declared=$(grep -o 'xpugap_[a-z_]*(' "$root/usr/include/xpugap_mark.h" | tr -d '
 [ "$exported" = "$declared" ] || fail "exported and declared differ:
 $(diff <(echo "$exported") <(echo "$declared"))"
 
-# the Python module
+# the compile line that the program itself prints
+line=$("$root/usr/bin/xpugap" info --paths | sed -n 's/^compile with *cc //p')
+(cd "$tmp" && eval "gcc -o printed $line") || fail "this does not compile: cc $line"
+[ "$("$tmp/printed")" = 0 ] || fail "the program compiled by 'info --paths' does not run"
+
+# the Python module beside Debian's, which finds its library; and with a Python of one's own, by the
+# recorder that is installed
 module=$root/usr/lib/python3/dist-packages
-if [ -n "$(ls "$SRC"/userspace/mark/python/*.py 2>/dev/null)" ]; then
-	LD_LIBRARY_PATH=$lib PYTHONPATH=$module PYTHONDONTWRITEBYTECODE=1 python3 -c '
+PYTHONPATH=$module PYTHONDONTWRITEBYTECODE=1 python3 -c '
 import xpugap_mark
-assert not xpugap_mark.recording()
+assert xpugap_mark._lib and not xpugap_mark.recording()
 ' || fail "the Python module does not work"
-fi
+python3 -m venv --without-pip "$tmp/venv" || fail "no virtual environment"
+"$root/usr/bin/xpugap" record -q -e mark -o "$tmp/a.xpt" -- "$tmp/venv/bin/python" -c '
+import sys, xpugap_mark
+assert xpugap_mark.__file__.startswith(sys.argv[1] + "/usr/share/xpugap/python/")
+assert xpugap_mark._lib._name == sys.argv[1] + "/usr/lib/libxpugap_mark.so.1"
+xpugap_mark.step()
+assert xpugap_mark.recording()
+' "$root" 2>"$tmp/out" || fail "a recorded Python finds no module: $(cat "$tmp/out")"
+[ "$("$root/usr/bin/xpugap" dump -t mark_step "$tmp/a.xpt" | wc -l)" = 1 ] || fail "its step is lost"
 
 $SUBMAKE -C "$SRC" uninstall DESTDIR="$root" PREFIX=/usr >"$tmp/out" 2>&1 || fail "$(cat "$tmp/out")"
 [ "$(listing)" = "$before" ] || fail "uninstall left or took something:

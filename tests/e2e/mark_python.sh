@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Marks of a Python program: threads, multiprocessing by fork and by spawn, a program started with
-# all descriptors closed; and the same program without the library.
+# all descriptors closed; the same program with nobody recording, and without the library. How it
+# finds module and library: by the recorder alone, and what of that the user may change.
 set -u
 
 command -v python3 >/dev/null || { echo "python3 is not installed"; exit 77; }
@@ -104,20 +105,79 @@ loaders = {r["tid"] for r in records if r["type"] == "role"}
 assert len(loaders) == 9, loaders
 '
 
-export PYTHONPATH=$SRC/userspace/mark/python PYTHONDONTWRITEBYTECODE=1
-LD_LIBRARY_PATH=$BUILD "$XPUGAP" record -q -e mark -o "$dir/a.xpt" -- python3 "$dir/train.py" \
+export PYTHONDONTWRITEBYTECODE=1
+unset PYTHONPATH XPUGAP_MARK_LIB
+"$XPUGAP" record -q -e mark -o "$dir/a.xpt" -- python3 "$dir/train.py" \
 	>"$dir/out" 2>"$dir/err" || fail "the program failed"
 grep -qx recording "$dir/out" || fail "the program is not recorded"
 "$XPUGAP" dump --json "$dir/a.xpt" 2>"$dir/err" | python3 -c "$check" 2>>"$dir/err" ||
 	fail "the trace is not what was marked"
 
-# nobody records
-LD_LIBRARY_PATH=$BUILD python3 "$dir/train.py" >"$dir/out" 2>"$dir/err" || fail "it failed alone"
+# nobody records; the module finds the library of its own build
+PYTHONPATH=$BUILD/python python3 "$dir/train.py" >"$dir/out" 2>"$dir/err" || fail "it failed alone"
 grep -qx "not recording" "$dir/out" || fail "something records"
 
-# no library
+# no library: the program runs, and each process that a recorder waits for says so once
 mkdir "$dir/lib"
-cp "$PYTHONPATH/xpugap_mark.py" "$dir/lib"
-PYTHONPATH=$dir/lib LD_LIBRARY_PATH="" "$XPUGAP" record -q -e mark -o "$dir/b.xpt" -- \
+echo nothing >"$dir/lib/libxpugap_mark.so.1"
+cp "$SRC/userspace/mark/python/xpugap_mark.py" "$dir/lib"
+export PYTHONPATH=$dir/lib XPUGAP_MARK_LIB=$dir/nowhere.so LD_LIBRARY_PATH=$dir/lib
+"$XPUGAP" record -q -e mark -o "$dir/b.xpt" -- \
 	python3 "$dir/train.py" >"$dir/out" 2>"$dir/err" || fail "it failed without the library"
+grep -qx "not recording" "$dir/out" || fail "something records without a library"
+"$XPUGAP" record -q -f -e mark -o "$dir/b.xpt" -- python3 -c '
+import xpugap_mark as m
+for i in range(3):
+	m.step()
+	with m.range("x"):
+		m.counter("y", 1)
+assert m.now() == 0 and m.correlation() == 1 and not m.recording()
+' >"$dir/out" 2>"$dir/err" || fail "it failed without the library"
+[ "$(grep -c 'xpugap_mark: marks of this program are not recorded' "$dir/err")" = 1 ] ||
+	fail "nothing is said of the missing library, or more than once"
+grep -q "$dir/nowhere.so" "$dir/err" || fail "it is not said which files were tried"
+python3 -c 'import xpugap_mark; xpugap_mark.step(1)' 2>"$dir/err" || fail "it failed alone"
+[ -s "$dir/err" ] && fail "it complains where nobody records"
+# steps only are asked for elsewhere: the program runs all the same, and there is nothing to say
+unset XPUGAP_MARK_LIB LD_LIBRARY_PATH PYTHONPATH
+"$XPUGAP" record -q -f -e task -o "$dir/b.xpt" -- python3 -c '
+import xpugap_mark
+assert not xpugap_mark.recording()' >"$dir/out" 2>"$dir/err" || fail "no module where no marks are asked for"
+grep -q xpugap_mark "$dir/err" && fail "it complains where no marks are asked for"
+
+# whatever the Python: one of a virtual environment, which knows no folder of the system's
+python3 -m venv --without-pip "$dir/venv" 2>"$dir/err" || fail "no virtual environment"
+PYTHONPATH=$dir/mine "$XPUGAP" record -q -f -e mark -o "$dir/c.xpt" -- "$dir/venv/bin/python" -c '
+import os, threading, xpugap_mark as m
+assert os.environ["PYTHONPATH"].split(":")[0].endswith("/mine"), os.environ["PYTHONPATH"]
+assert len(os.environ["PYTHONPATH"].split(":")) == 2, os.environ["PYTHONPATH"]
+m.step(2**63 + 5, 1)
+for i in range(3):
+	m.step(items=4)
+m.step_end(4)
+t = threading.Thread(target=m.step)
+t.start()
+t.join()
+for bad in (1.5,), ("x",), (b"x",), (1, None):
+	try:
+		m.step(*bad)
+	except TypeError:
+		continue
+	raise AssertionError(bad)
+' >"$dir/out" 2>"$dir/err" || fail "it failed in a virtual environment"
+steps=$("$XPUGAP" dump --json -t mark_step "$dir/c.xpt" |
+	python3 -c 'import json, sys
+print(*(json.loads(l)["fields"]["step"] for l in sys.stdin))')
+[ "$steps" = "9223372036854775813 0 1 2 18446744073709551615 0" ] || fail "the steps are '$steps'"
+
+# what the user has set stays
+# shellcheck disable=SC2016 # the inner shell's
+{
+	"$XPUGAP" record -q -f --no-python -e mark -o "$dir/b.xpt" -- sh -c '
+		[ -z "${PYTHONPATH+set}" ] && [ -r "$XPUGAP_MARK_LIB" ]' 2>"$dir/err" || fail "--no-python"
+	XPUGAP_MARK_LIB=/mine "$XPUGAP" record -q -f -e mark -o "$dir/b.xpt" -- \
+		sh -c '[ "$XPUGAP_MARK_LIB" = /mine ]' 2>"$dir/err" || fail "XPUGAP_MARK_LIB is replaced"
+	PYTHONPATH=a:$BUILD/python: "$XPUGAP" record -q -f -e mark -o "$dir/b.xpt" -- \
+		sh -c '[ "$PYTHONPATH" = "a:$BUILD/python:" ]' 2>"$dir/err" || fail "the folder stands there twice"
+}
 exit 0

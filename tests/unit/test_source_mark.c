@@ -65,7 +65,7 @@ static void record(struct source *s, struct trace_writer *w)
 
 	for (int i = 0; i < CHILDREN; i++)
 		if (!fork())
-			_exit(program(source_mark.env(s)));
+			_exit(program(source_mark.env(s)[0]));
 	while (left) {
 		if (waitpid(-1, &status, WNOHANG) > 0) {
 			cr_assert_eq(status, 0);
@@ -174,7 +174,8 @@ Test(mark_source, not_asked_for)
 	struct source *s;
 
 	cr_assert_eq(source_mark.open(&s, &(struct source_ctx){.writer = w, .probes = probes}), 0);
-	cr_assert_null(source_mark.env(s));
+	for (const char *const *e = source_mark.env(s); *e; e++) /* where the library is, no more */
+		cr_assert_neq(strncmp(*e, "XPUGAP_MARK=", 12), 0);
 	cr_assert_eq(source_mark.start(s), 0);
 	cr_assert_eq(source_mark.poll(s), -ENODATA);
 	cr_assert_eq(source_mark.stop(s), 0);

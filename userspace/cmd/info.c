@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "userspace/cmd/cmd.h"
+#include "userspace/cmd/info_paths.h"
 #include "userspace/cmd/summary.h"
 #include "userspace/lib/column.h"
 #include "userspace/lib/json.h"
@@ -20,6 +21,7 @@
 struct info_opts {
 	bool json;
 	bool types;
+	bool paths;
 };
 
 static const struct opt rows[] = {
@@ -27,6 +29,10 @@ static const struct opt rows[] = {
 	 OPT_OFFSET(info_opts, json)},
 	{"types", 0, OPT_FLAG, NULL, "print what types of records there are, and their fields",
 	 OPT_OFFSET(info_opts, types)},
+	{"paths", 0, OPT_FLAG, NULL,
+	 "print where the mark library is, and how to compile a program with it",
+	 .more = "Nothing is read then. With --json, an object; what is not there is left out.",
+	 OPT_OFFSET(info_opts, paths)},
 	{0},
 };
 
@@ -34,6 +40,7 @@ static const struct cmd_example examples[] = {
 	{"How was it recorded, and is it whole?", "xpugap info run.xpt"},
 	{"Check in a script that nothing was lost",
 	 "xpugap info --json run.xpt | jq .lost.records"},
+	{"Where is the library for marks?", "xpugap info --paths"},
 	{0},
 };
 
@@ -429,6 +436,10 @@ static int run(const void *opts, int argc, char **argv)
 
 	if (o->types) {
 		print_types();
+		return EXIT_OK;
+	}
+	if (o->paths) {
+		info_paths__print(o->json);
 		return EXIT_OK;
 	}
 	if (traces__find(&traces, argc, argv))

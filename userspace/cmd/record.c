@@ -38,6 +38,7 @@ struct record_opts {
 	bool priority;
 	uint64_t level;
 	bool btf;
+	bool python;
 	const char *source;
 	bool pace;
 	struct record_target_opts target;
@@ -99,6 +100,10 @@ static const struct opt rows[] = {
 	 .more = "It sleeps nearly always; on a machine without an idle cpu its rings may "
 		 "overflow when it has to wait.",
 	 OPT_OFFSET(record_opts, priority), .def = "true"},
+	{"python", 0, OPT_FLAG, NULL, "let Python programs find the module xpugap_mark (default)",
+	 .more = "Its folder, which holds nothing else, becomes the last of PYTHONPATH for CMD and "
+		 "what it starts; --no-python leaves that variable alone.",
+	 OPT_OFFSET(record_opts, python), .def = "true"},
 	{"level", 0, OPT_U64, "N", "compression of the trace, 1 (fast, default) to 19",
 	 OPT_OFFSET(record_opts, level), .def = "1"},
 	{"source", 0, OPT_STR, "SOURCE",
@@ -497,6 +502,7 @@ static int run(const void *values, int argc, char **argv)
 		.memory_bytes = o->memory,
 		.caller = &r.caller,
 		.no_btf = !o->btf,
+		.no_python = !o->python,
 		.level = o->level,
 		.give_up = give_up,
 		.arg = &r,

@@ -34,9 +34,11 @@
 
 #include "bpf/include/events.h"
 
-#define MARK_ENV   "XPUGAP_MARK"
-#define MARK_MAGIC 0x6b72616d67707578ULL /* "xupgmark" */
-#define MARK_ABI   1
+#define MARK_ENV "XPUGAP_MARK"
+/* the file of the library, for bindings that load it */
+#define MARK_LIB_ENV "XPUGAP_MARK_LIB"
+#define MARK_MAGIC   0x6b72616d67707578ULL /* "xupgmark" */
+#define MARK_ABI     1
 
 #define MARK_RING_BYTES	    (1U << 20) /* unless the variable says otherwise */
 #define MARK_RING_BYTES_MIN (1U << 13) /* the longest record fits wherever the head is */

@@ -19,6 +19,20 @@ bool xpugap_recording(void)
 	return mark__state() != MARK_OFF || PROBE_WANTED(step) || PROBE_WANTED(range_begin);
 }
 
+/* Who reads them sees the lower half of the state, which is all of it. */
+const volatile uint16_t *xpugap_wanted(unsigned int what)
+{
+	const volatile uint16_t *const at[] = {
+		(const volatile uint16_t *)(const volatile void *)&mark_state,
+		&xpugap_step_semaphore,
+		&xpugap_range_begin_semaphore,
+		&xpugap_range_end_semaphore,
+	};
+
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half comes first");
+	return what < sizeof(at) / sizeof(at[0]) ? at[what] : NULL;
+}
+
 uint64_t xpugap_now(void)
 {
 	if (unlikely(mark__state() == MARK_TRY))

@@ -40,6 +40,14 @@ enum xpugap_span_kind {
 XPUGAP_API bool xpugap_recording(void);
 
 /*
+ * For bindings of languages from which a call is dear: while *xpugap_wanted(0) is 0, no mark goes
+ * to a recorder by shared memory; while *xpugap_wanted(1), (2) and (3) are, nobody has attached to
+ * the probes of step, range_begin and range_end. A mark for which both are 0 need not be made,
+ * but for xpugap_device(). They change at any time; NULL for what this library does not know.
+ */
+XPUGAP_API const volatile uint16_t *xpugap_wanted(unsigned int what);
+
+/*
  * Attach to the recorder whose address is @address, as it stands in XPUGAP_MARK of the programs
  * that it starts. A program does so by itself at its first mark; this is for one that gets the
  * address in another way, or after another recording has ended. No-op while one is going on.

@@ -10,7 +10,9 @@
 #include "userspace/mark/abi.h"
 #include "userspace/mark/cost.h"
 #include "userspace/source/mark.h"
+#include "userspace/source/mark_env.h"
 #include "userspace/source/mark_hub.h"
+#include "userspace/source/mark_paths.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
 #include "userspace/trace/records.h"
@@ -25,7 +27,7 @@ struct source {
 	struct mark_hub *hub; /* NULL: marks are not asked for */
 	uint16_t ring;
 	struct map names; /* ids that the trace has a string for */
-	char env[MARK_ADDRESS_MAX + 128];
+	struct mark_env env;
 };
 
 /* ---- records ---- */
@@ -110,6 +112,7 @@ static void mark_close(struct source *s)
 	if (!s)
 		return;
 	mark_hub__free(s->hub);
+	mark_env__free(&s->env);
 	map__free(&s->names);
 	free(s);
 }
@@ -126,33 +129,39 @@ static uint64_t ring_bytes(uint64_t budget)
 	return bytes;
 }
 
+static int open_hub(struct source *s, const struct source_ctx *ctx)
+{
+	struct mark_hub_opts opts = {.ring_bytes = ring_bytes(ctx->memory_bytes)};
+	int ring = trace_writer__new_ring(s->writer);
+
+	if (ring < 0)
+		return ring;
+	s->ring = (uint16_t)ring;
+	s->hub = mark_hub__new(&opts);
+	if (!s->hub)
+		return -errno;
+	mark_hub__allow(s->hub, ctx->uid);
+	return ctx->target ? mark_hub__add_target(s->hub, ctx->target) : 0;
+}
+
 static int mark_open(struct source **out, const struct source_ctx *ctx)
 {
-	struct mark_hub_opts opts = {0};
 	struct source *s = calloc(1, sizeof(*s));
-	int ring, err = -ENOMEM;
+	struct mark_paths paths;
+	int err = -ENOMEM;
 
 	if (!s)
 		goto fail;
 	s->writer = ctx->writer;
-	if (!probe__wants(ctx->probes, REC_HOOK_MARK))
-		goto out;
-	opts.ring_bytes = ring_bytes(ctx->memory_bytes);
-	ring = trace_writer__new_ring(s->writer);
-	err = ring;
-	if (ring < 0)
-		goto fail;
-	s->ring = (uint16_t)ring;
-	s->hub = mark_hub__new(&opts);
-	err = -errno;
-	if (!s->hub)
-		goto fail;
-	err = ctx->target ? mark_hub__add_target(s->hub, ctx->target) : 0;
+	err = probe__wants(ctx->probes, REC_HOOK_MARK) ? open_hub(s, ctx) : 0;
 	if (err)
 		goto fail;
-	mark_hub__allow(s->hub, ctx->uid);
-	snprintf(s->env, sizeof(s->env), "%s=%s", MARK_ENV, mark_hub__address(s->hub));
-out:
+	/* a program that marks runs as it is where no marks are asked for, too */
+	mark_paths__find(&paths);
+	err = mark_env__init(&s->env, s->hub ? mark_hub__address(s->hub) : NULL, &paths,
+			     !ctx->no_python);
+	if (err)
+		goto fail;
 	*out = s;
 	return 0;
 fail:
@@ -222,9 +231,9 @@ static void mark_stats(const struct source *s, struct source_stats *out)
 	};
 }
 
-static const char *mark_env(const struct source *s)
+static const char *const *mark_env(const struct source *s)
 {
-	return s->hub ? s->env : NULL;
+	return (const char *const *)s->env.strings;
 }
 
 static uint64_t mark_horizon(const struct source *s, uint64_t swept_ns)

@@ -23,6 +23,7 @@
 #include "userspace/trace/trace.h"
 
 #define MAX_SOURCES   3
+#define MAX_ENV	      8
 #define MIN_SLEEP_NS  500000ULL
 #define MAX_SLEEP_NS  50000000ULL
 #define FULL_SPEED    90000000ULL /* bytes/s that one cpu may well produce */
@@ -38,7 +39,8 @@ struct recorder {
 	struct source *bpf;  /* one of them, or NULL */
 	struct source *mark; /* another, or NULL */
 	struct source *sideband;
-	const char *env[MAX_SOURCES + 1];
+	const char *env[MAX_ENV + 1];
+	size_t nenv;
 	const char *const *require;
 	uint64_t sleep_ns, max_sleep_ns;
 	uint64_t clock_ns; /* when the clocks were last read */
@@ -73,18 +75,16 @@ static int open_source(struct recorder *r, const struct source_ops *ops,
 		       const struct source_ctx *ctx)
 {
 	unsigned int i = r->nsources;
-	size_t n;
+	const char *const *env;
 	int err = ops->open(&r->sources[i], ctx);
 
 	if (err)
 		return err;
 	r->ops[i] = ops;
 	r->nsources++;
-	if (ops->env && ops->env(r->sources[i])) {
-		for (n = 0; r->env[n]; n++)
-			;
-		r->env[n] = ops->env(r->sources[i]);
-	}
+	for (env = ops->env ? ops->env(r->sources[i]) : NULL; env && *env; env++)
+		if (r->nenv < MAX_ENV)
+			r->env[r->nenv++] = *env;
 	return 0;
 }
 
@@ -96,6 +96,7 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 		.memory_bytes = o->memory_bytes,
 		.no_btf = o->no_btf,
 		.attach = o->attach,
+		.no_python = o->no_python,
 		.uid = o->caller ? o->caller->uid : 0,
 	};
 	int err;

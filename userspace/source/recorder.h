@@ -39,6 +39,7 @@ struct recorder_opts {
 	uint64_t memory_bytes;	     /* of all rings together; 0: the default */
 	const struct caller *caller; /* whose processes are recorded; NULL: ours */
 	bool attach;		     /* targets run already: their marks come by USDT only */
+	bool no_python;		     /* leave PYTHONPATH of the targets alone */
 	bool no_btf;		     /* do as where the kernel does not describe its types */
 	int level;		     /* of compression; 0: the default */
 	bool no_sync;		     /* do not make the trace durable while it grows */

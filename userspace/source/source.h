@@ -23,6 +23,7 @@ struct source_ctx {
 	const char *const *probes;   /* names asked for, NULL-terminated; NULL: the defaults */
 	uint64_t memory_bytes;	     /* of all its rings together; 0: the source's default */
 	bool attach;		     /* targets run before the recording */
+	bool no_python;		     /* mark: leave PYTHONPATH of the targets alone */
 	bool no_btf;		     /* bpf: do as where the kernel does not describe its types */
 	const char *input;	     /* replay: a trace; fake: a recipe */
 	bool pace;		     /* replay, fake: as fast as the times of the records say */
@@ -51,7 +52,8 @@ struct source_stats {
  * add_group: record everybody in the control group, now and later; NULL: everybody; as add
  * horizon: after a poll that began at @swept_ns: no record older than this will come; without it
  *        that is @swept_ns itself
- * env:   "NAME=value" that targets must find in their environment, or NULL; lives as long as @s
+ * env:   "NAME=value" strings that targets must find in their environment, NULL-terminated; they
+ *        live as long as @s
  * fill:  how full, in per cent, the last poll found the fullest ring: who is asked seldom and
  *        finds much is asked more often
  */
@@ -67,7 +69,7 @@ struct source_ops {
 	int (*add)(struct source *s, pid_t pid);
 	int (*add_group)(struct source *s, const struct cgroup_ref *g);
 	uint64_t (*horizon)(const struct source *s, uint64_t swept_ns);
-	const char *(*env)(const struct source *s);
+	const char *const *(*env)(const struct source *s);
 	unsigned int (*fill)(const struct source *s);
 };
 

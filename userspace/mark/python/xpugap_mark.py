@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tell the profiler xpugap what a Python program is doing.
 
-    from xpugap_mark import step, range, counter
+    from xpugap_mark import step, step_end, range, counter
 
-    for i, (images, labels) in enumerate(loader):
-        step(i, items=len(images))
+    for images, labels in loader:
+        step(items=len(images))
         with range("forward"):
             loss = model(images, labels)
         counter("loss", loss.item())
+    step_end(len(images))
 
 Every function may be called at any time, from any thread, in processes made by fork and spawn.
-When nothing records, or the library is not installed, they do nothing. xpugap_mark(3) says what
-each means; names and values are as there.
+When nothing records, or the library is not installed, they do nothing; if a recorder waits for
+marks and there is no library, standard error says so once. xpugap_mark(3) says what each means;
+names and values are as there.
 """
 
 import ctypes
 import functools
+import itertools
+import operator
 import os
+import sys
+import threading
 
 __all__ = [
     "connect", "correlation", "counter", "device", "launch", "now", "range", "range_begin",
@@ -29,13 +35,16 @@ KERNEL, H2D, D2H, D2D, P2P, COLLECTIVE = 0, 1, 2, 3, 4, 5
 _SONAME = "libxpugap_mark.so.1"
 _U16, _U32, _U64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
 _STR, _F64, _BOOL = ctypes.c_char_p, ctypes.c_double, ctypes.c_bool
+_NO_STEP = 0xFFFFFFFFFFFFFFFF
+# ctypes makes an object of each argument, except of integers that are said to be addresses
+_FAST = ctypes.c_void_p
 
 _FUNCTIONS = {
     "recording": (_BOOL, []),
+    "wanted": (ctypes.c_void_p, [ctypes.c_uint]),
     "connect": (_BOOL, [_STR]),
     "now": (_U64, []),
-    "step": (None, [_U64, _U64]),
-    "step_end": (None, [_U64]),
+    "step": (None, [_FAST, _FAST]),
     "unit_begin": (None, [_U64, _STR]),
     "unit_handover": (None, [_U64]),
     "unit_end": (None, [_U64, _U64]),
@@ -51,20 +60,35 @@ _FUNCTIONS = {
 
 
 def _candidates():
-    """The library of the same installation as this file, or of the build, else the system's."""
+    """The recorder's own library; that of the same build or installation as this file; any."""
     here = os.path.dirname(os.path.abspath(__file__))
-    yield os.path.join(here, "..", "..", _SONAME)  # PREFIX/lib/pythonX.Y/dist-packages
-    yield os.path.join(here, "..", "..", "..", "lib", _SONAME)
+    given = os.environ.get("XPUGAP_MARK_LIB")
+    if given:
+        yield given
+    for folder in (
+        "..",  # BUILD/python
+        "../../../build",  # userspace/mark/python, of the sources
+        "../../../lib",  # PREFIX/share/xpugap/python
+        "../../../lib64",
+        "../..",  # PREFIX/lib/pythonX.Y/dist-packages
+    ):
+        path = os.path.normpath(os.path.join(here, folder, _SONAME))
+        if os.path.exists(path):
+            yield path
     yield _SONAME
 
 
 def _load():
     # PyDLL keeps the interpreter's lock: a mark is shorter than giving it up and taking it back
+    failed = []
     for path in _candidates():
         try:
             return ctypes.PyDLL(path)
-        except OSError:
-            continue
+        except OSError as error:
+            failed.append(str(error))
+    if "XPUGAP_MARK" in os.environ:
+        print("xpugap_mark: marks of this program are not recorded, its library cannot be loaded "
+              f"({'; '.join(failed)}); XPUGAP_MARK_LIB may name it", file=sys.stderr)
     return None
 
 
@@ -80,17 +104,38 @@ def _bind(lib, name):
     return function
 
 
+def _watch(what):
+    """A view of the number that tells whether anybody wants such marks: [0] is cheap to read."""
+    address = _c["wanted"](what)
+    if address:
+        number = (ctypes.c_uint8 * 2).from_address(address)
+    else:  # all go to the library, if there is one
+        number = (ctypes.c_uint8 * 2)(_lib is not None, 0)
+    return memoryview(number).cast("B").cast("H")
+
+
 _lib = _load()
 _c = {name: _bind(_lib, name) for name in _FUNCTIONS}
-_step, _step_end, _counter, _role = _c["step"], _c["step_end"], _c["counter"], _c["role"]
+_step, _counter, _role = _c["step"], _c["counter"], _c["role"]
 _range_begin, _range_end = _c["range_begin"], _c["range_end"]
-_unit_begin, _unit_end = _c["unit_begin"], _c["unit_end"]
+_unit_begin, _unit_end, _unit_handover = _c["unit_begin"], _c["unit_end"], _c["unit_handover"]
 _launch, _span, _device = _c["launch"], _c["span"], _c["device"]
+_recorder, _step_probe, _begin_probe, _end_probe = map(_watch, (0, 1, 2, 3))
 
 recording = _c["recording"]
 now = _c["now"]
 correlation = _c["correlation"]
-unit_handover = _c["unit_handover"]
+
+
+class _Steps(threading.local):
+    """Numbers of the steps of a thread that gives none."""
+
+    def __init__(self):
+        super().__init__()
+        self.next = itertools.count().__next__
+
+
+_steps = _Steps()
 
 
 @functools.lru_cache(maxsize=4096)
@@ -106,44 +151,64 @@ def connect(address):
     return _c["connect"](_text(address))
 
 
-def step(number, items=0):
-    """Step `number` begins; the one that ended processed `items`."""
-    _step(number, items)
+def step(number=None, items=0):
+    """Step `number` begins; the one that ended processed `items`.
+
+    Without a number, steps are counted from 0, for each thread.
+    """
+    if number is None:
+        number = _steps.next()
+    if _recorder[0] or _step_probe[0]:
+        if number.__class__ is not int or items.__class__ is not int:
+            number, items = operator.index(number), operator.index(items)
+        _step(number, items)
 
 
 def step_end(items=0):
     """The last step ended and none begins."""
-    _step_end(items)
+    step(_NO_STEP, items)
 
 
 def unit_begin(unit_id, kind="unit"):
     """A unit of work with an id of its own begins, on this thread."""
-    _unit_begin(unit_id, _text(kind))
+    if _recorder[0]:
+        _unit_begin(unit_id, _text(kind))
+
+
+def unit_handover(unit_id):
+    """This thread carries the unit from now on."""
+    if _recorder[0]:
+        _unit_handover(unit_id)
 
 
 def unit_end(unit_id, items=0):
     """The unit ended after `items`."""
-    _unit_end(unit_id, items)
+    if _recorder[0]:
+        _unit_end(unit_id, items)
 
 
 def range_begin(name):
     """A named range of this thread opens; ranges nest."""
-    _range_begin(_text(name))
+    if _recorder[0] or _begin_probe[0]:
+        _range_begin(_text(name))
 
 
 def range_end(name):
     """The innermost range of that name closes."""
-    _range_end(_text(name))
+    if _recorder[0] or _end_probe[0]:
+        _range_end(_text(name))
 
 
 def role(name):
     """What this thread does: "loader", "pin", "server"."""
-    _role(_text(name))
+    if _recorder[0]:
+        _role(_text(name))
 
 
 def counter(name, value):
     """A value over time: "loss", "queue_depth"."""
-    _counter(_text(name), value)
+    if _recorder[0]:
+        _counter(_text(name), value)
 
 
 def device(number, name):
@@ -153,12 +218,14 @@ def device(number, name):
 
 def launch(number, queue, kind, name, corr):
     """This thread hands work to a queue of a device; the span with the same `corr` follows."""
-    _launch(number, queue, kind, _text(name), corr)
+    if _recorder[0]:
+        _launch(number, queue, kind, _text(name), corr)
 
 
 def span(number, queue, kind, name, start_ns, end_ns, corr=0, size=0):
     """Work of a device queue that has ended, times as now(); `size`: bytes moved by a copy."""
-    _span(number, queue, kind, _text(name), start_ns, end_ns, corr, size)
+    if _recorder[0]:
+        _span(number, queue, kind, _text(name), start_ns, end_ns, corr, size)
 
 
 class range:  # pylint: disable=redefined-builtin,invalid-name
@@ -170,11 +237,13 @@ class range:  # pylint: disable=redefined-builtin,invalid-name
         self._name = _text(name)
 
     def __enter__(self):
-        _range_begin(self._name)
+        if _recorder[0] or _begin_probe[0]:
+            _range_begin(self._name)
         return self
 
     def __exit__(self, *_):
-        _range_end(self._name)
+        if _recorder[0] or _end_probe[0]:
+            _range_end(self._name)
         return False
 
     def __call__(self, function):
@@ -182,11 +251,11 @@ class range:  # pylint: disable=redefined-builtin,invalid-name
 
         @functools.wraps(function)
         def marked(*args, **kwargs):
-            _range_begin(name)
+            range_begin(name)
             try:
                 return function(*args, **kwargs)
             finally:
-                _range_end(name)
+                range_end(name)
 
         return marked
 
@@ -202,9 +271,9 @@ class unit:  # pylint: disable=invalid-name
         self.items = 1
 
     def __enter__(self):
-        _unit_begin(self._id, self._kind)
+        unit_begin(self._id, self._kind)
         return self
 
     def __exit__(self, *_):
-        _unit_end(self._id, self.items)
+        unit_end(self._id, self.items)
         return False
