@@ -127,7 +127,8 @@ recorder=$!
 until_so grep -q '^xpugap: recording' err
 kill -INT $recorder
 wait $recorder || fail "Ctrl-C"
-kill -0 $one && kill -0 $two || fail "a target was ended"
+kill -0 $one || fail "the first target was ended"
+kill -0 $two || fail "the second target was ended"
 "$XPUGAP" dump --json t >events || fail "dump"
 jq -es --argjson one $one --argjson two $two '[.[] | select(.type == "task" and .fields.flags == "0x1") | .tid] |
 	length == 3 and contains([$one, $two]) and (unique | length == 3)' events >/dev/null || fail "the tasks of $one and $two"

@@ -256,6 +256,7 @@ for command in report info dump; do
 	"$XPUGAP" $command cut.xpt 2>&1 | tr -s ' \n' ' ' | grep -q "$words" || fail "$command: other words"
 done
 # a file that takes no more: said once, of all hooks, and with the moment
+# shellcheck disable=SC2016 # for that shell to expand
 (ulimit -f 4; exec "$XPUGAP" record -o full.xpt -- sh -c 'for i in $(seq 100); do /bin/true; done') >/dev/null 2>err
 report 0 full.xpt
 tr -s ' \n' ' ' <out >flat
