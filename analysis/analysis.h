@@ -47,7 +47,8 @@ struct analysis {
 #define ANALYSIS_TABLE(X)                                                                          \
 	X(steps, "training steps and what the host did in each")                                   \
 	X(units, "units of work with an id, such as requests")                                     \
-	X(threads, "where the time of each thread went over the whole recording")
+	X(threads, "where the time of each thread went over the whole recording")                  \
+	X(ranges, "named ranges of the program, by name")
 
 #define ANALYSIS_DECLARE(name, what) extern const struct analysis analysis_##name;
 ANALYSIS_TABLE(ANALYSIS_DECLARE)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/ranges.h"
 #include "analysis/steps.h"
 #include "analysis/threads.h"
 #include "analysis/units.h"
@@ -94,6 +95,18 @@ static void check_threads(const struct threads *a)
 		abort();
 }
 
+static void check_ranges(const struct ranges *a)
+{
+	const struct range_row *rows;
+	size_t i, n;
+
+	rows = ranges__rows(a, &n);
+	for (i = 0; i < n; i++)
+		if (!rows[i].count || rows[i].own_ns > rows[i].total_ns ||
+		    rows[i].max_ns > rows[i].total_ns || rows[i].in_steps_ns > rows[i].own_ns)
+			abort();
+}
+
 static void check(struct analysis_set *set)
 {
 	const struct steps *steps = analysis_set__state(set, &analysis_steps);
@@ -108,6 +121,7 @@ static void check(struct analysis_set *set)
 			    st->steps[k].end_ns - st->steps[k].begin_ns)
 				abort();
 	}
+	check_ranges(analysis_set__state(set, &analysis_ranges));
 	check_threads(analysis_set__state(set, &analysis_threads));
 	rows = units__rows(analysis_set__state(set, &analysis_units), &n);
 	for (i = 0; i < n; i++)
@@ -125,7 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (analysis_set__add(set, &analysis_steps, NULL) ||
 	    analysis_set__add(set, &analysis_units, NULL) ||
-	    analysis_set__add(set, &analysis_threads, NULL))
+	    analysis_set__add(set, &analysis_threads, NULL) ||
+	    analysis_set__add(set, &analysis_ranges, NULL))
 		abort();
 	while (in.p < in.end) {
 		next_record(&in, &buf, &ev.ring);

@@ -14,6 +14,7 @@ struct analysis_set *new_set(void)
 	cr_assert_eq(analysis_set__add(set, &analysis_steps, NULL), 0);
 	cr_assert_eq(analysis_set__add(set, &analysis_units, NULL), 0);
 	cr_assert_eq(analysis_set__add(set, &analysis_threads, NULL), 0);
+	cr_assert_eq(analysis_set__add(set, &analysis_ranges, NULL), 0);
 	return set;
 }
 

@@ -609,3 +609,31 @@ Test(steps, counters_are_means_of_each_step)
 	cr_expect_null(step_stream__counter(steps_of(set), steps__stream(steps_of(set), 0), "x"));
 	analysis_set__free(set);
 }
+
+/* A fault counts where it was resolved, for as many as it stands for; its time is of both steps. */
+Test(steps, have_their_faults)
+{
+	const struct step_stream *st;
+	struct analysis_set *set;
+
+	begin_script();
+	task(10, 10, 1, 1, "prog");
+	task(11, 10, 1, 1, "prog");
+	mark_step(1000, 10, 0, 0);
+	mark_step(2000, 10, 1, 0);
+	at(2100);
+	SIM_EMIT(&script, 0, FAULT, fault, 10, .duration_ns = 400, .unseen = 2);
+	at(2200);
+	SIM_EMIT(&script, 0, FAULT, fault, 11, .duration_ns = 50);
+	mark_step(3000, 10, 2, 0);
+	set = end_script();
+	st = steps__stream(steps_of(set), 0);
+	cr_assert_eq(st->n, 2);
+	cr_expect_eq(st->steps[0].facts[STEP_CARRIER].faults, 0);
+	cr_expect_eq(st->steps[0].facts[STEP_CARRIER].fault_ns, 300);
+	cr_expect_eq(st->steps[1].facts[STEP_CARRIER].faults, 3);
+	cr_expect_eq(st->steps[1].facts[STEP_CARRIER].fault_ns, 100);
+	cr_expect_eq(st->steps[1].facts[STEP_OTHERS].faults, 1);
+	cr_expect_eq(st->steps[1].facts[STEP_OTHERS].fault_ns, 50);
+	analysis_set__free(set);
+}

@@ -174,7 +174,8 @@ static int read_trace(struct report *r)
 		return -ENOMEM;
 	err = analysis_set__add(r->set, &analysis_steps, NULL)
 		      ?: analysis_set__add(r->set, &analysis_units, NULL)
-		      ?: analysis_set__add(r->set, &analysis_threads, NULL);
+		      ?: analysis_set__add(r->set, &analysis_threads, NULL)
+		      ?: analysis_set__add(r->set, &analysis_ranges, NULL);
 	if (err)
 		return err;
 	reader = trace_reader__open(r->trace);
@@ -188,6 +189,7 @@ static int read_trace(struct report *r)
 	r->steps = analysis_set__state(r->set, &analysis_steps);
 	r->units = analysis_set__state(r->set, &analysis_units);
 	r->threads = analysis_set__state(r->set, &analysis_threads);
+	r->ranges = analysis_set__state(r->set, &analysis_ranges);
 	return err;
 }
 

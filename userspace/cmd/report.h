@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "analysis/milabench.h"
+#include "analysis/ranges.h"
 #include "analysis/steps.h"
 #include "analysis/threads.h"
 #include "analysis/units.h"
@@ -79,11 +80,12 @@ struct report {
 	struct steps *steps;
 	struct units *units;
 	struct threads *threads;
+	struct ranges *ranges;
 	struct trace_info info;
 	struct trace_damage damage;
 	struct report_workload *workloads;
 	size_t nworkloads;
-	bool has_states, has_ioctls; /* what the hooks could record */
+	bool has_states, has_ioctls, has_faults; /* what the hooks could record */
 };
 
 /* Compute workloads from what was read. 0 or -errno. */
@@ -106,6 +108,10 @@ size_t report__warnings(const struct report *r, void (*say)(void *ctx, const cha
 /* The whole recording as one span, process by process; for traces without steps. */
 int report__print_whole(const struct report *r, FILE *out);
 void report__write_whole(const struct report *r, struct json *j);
+
+/* The program's own ranges by name; nothing where there are none. */
+int report__print_ranges(const struct report *r, FILE *out);
+void report__write_ranges(const struct report *r, struct json *j);
 
 int report__print_text(const struct report *r, FILE *out, bool colour);
 int report__print_json(const struct report *r, FILE *out);

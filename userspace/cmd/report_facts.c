@@ -103,12 +103,19 @@ static double cpus(const struct step *step, const void *arg)
 	return ns ? (double)read_member(step, &running) / (double)ns : NAN;
 }
 
+/* The hook that tells of it. */
+enum need {
+	NEED_STATES,
+	NEED_IOCTLS,
+	NEED_FAULTS,
+};
+
 static const struct {
 	const char *key, *label;
 	size_t offset;
 	enum fact_kind kind;
 	bool rare; /* not worth a line while it is zero */
-	bool ioctl;
+	enum need need;
 } members[] = {
 	{"running_ns", "on cpu", offsetof(struct facts, host_ns[HOST_RUNNING]), FACT_NS},
 	{"runnable_ns", "run queue", offsetof(struct facts, host_ns[HOST_RUNNABLE]), FACT_NS},
@@ -117,11 +124,25 @@ static const struct {
 	{"unknown_ns", "unknown", offsetof(struct facts, host_ns[HOST_UNKNOWN]), FACT_NS, true},
 	{"voluntary", "vol. switches", offsetof(struct facts, voluntary), FACT_COUNT},
 	{"involuntary", "invol. switches", offsetof(struct facts, involuntary), FACT_COUNT},
-	{"ioctls", "ioctls", offsetof(struct facts, ioctls), FACT_COUNT, true, true},
-	{"ioctl_ns", "in ioctls", offsetof(struct facts, ioctl_ns), FACT_NS, true, true},
+	{"ioctls", "ioctls", offsetof(struct facts, ioctls), FACT_COUNT, true, NEED_IOCTLS},
+	{"ioctl_ns", "in ioctls", offsetof(struct facts, ioctl_ns), FACT_NS, true, NEED_IOCTLS},
+	{"faults", "page faults", offsetof(struct facts, faults), FACT_COUNT, true, NEED_FAULTS},
+	{"fault_ns", "in faults", offsetof(struct facts, fault_ns), FACT_NS, true, NEED_FAULTS},
 };
 
 #define NMEMBERS (sizeof(members) / sizeof(members[0]))
+
+static bool is_known(const struct report *r, size_t member)
+{
+	switch (members[member].need) {
+	case NEED_IOCTLS:
+		return r->has_ioctls;
+	case NEED_FAULTS:
+		return r->has_faults;
+	default:
+		return r->has_states;
+	}
+}
 
 static void drop_last(struct report_workload *w)
 {
@@ -151,7 +172,7 @@ static int group_facts(const struct report *r, struct report_workload *w, int gr
 	int err;
 
 	for (i = 0; i < NMEMBERS; i++) {
-		if (members[i].ioctl ? !r->has_ioctls : !r->has_states)
+		if (!is_known(r, i))
 			continue;
 		m.offset = members[i].offset;
 		f = add_fact(w, section, members[i].kind, members[i].key, members[i].label);
@@ -160,7 +181,7 @@ static int group_facts(const struct report *r, struct report_workload *w, int gr
 		err = fill(f, w->stream, member_value, &m);
 		if (err)
 			return err;
-		if (!members[i].ioctl && f->kind == FACT_NS)
+		if (members[i].need == NEED_STATES && f->kind == FACT_NS)
 			total += f->total;
 		if (members[i].rare && f->total == 0)
 			drop_last(w);
@@ -181,7 +202,7 @@ static int all_facts(const struct report *r, struct report_workload *w)
 		err = f ? fill(f, w->stream, cpus, NULL) : -ENOMEM;
 	}
 	for (i = 0; i < NMEMBERS && !err; i++) {
-		if (!members[i].ioctl || !r->has_ioctls)
+		if (members[i].need == NEED_STATES || !is_known(r, i))
 			continue;
 		m.offset = members[i].offset;
 		f = add_fact(w, FACT_ALL, members[i].kind, members[i].key, members[i].label);
@@ -379,6 +400,7 @@ int report__compute(struct report *r)
 		return -ENOMEM;
 	r->has_states = r->session && r->session->sched_flows;
 	r->has_ioctls = r->session && report__hook_works(r, REC_HOOK_SYSCALL, NULL);
+	r->has_faults = r->session && report__hook_works(r, REC_HOOK_FAULT, NULL);
 	return add_streams(r) ?: add_benches(r);
 }
 

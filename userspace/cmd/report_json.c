@@ -288,6 +288,7 @@ int report__print_json(const struct report *r, FILE *out)
 	for (i = 0; i < r->nworkloads; i++)
 		write_workload(&j, r, &r->workloads[i]);
 	json__end_array(&j);
+	report__write_ranges(r, &j);
 	err = write_units(&j, r);
 	if (err)
 		return err;

@@ -669,6 +669,7 @@ int report__print_text(const struct report *r, FILE *out, bool colour)
 		err = report__print_whole(r, out);
 	for (i = 0; i < r->nworkloads && !err; i++)
 		err = print_workload(&p, &r->workloads[i]);
+	err = err ? err : report__print_ranges(r, out);
 	err = err ? err : print_units(&p);
 	return err ? err : ferror(out) ? -EIO : 0;
 }
