@@ -110,7 +110,7 @@ SUBMAKE := make -s -j$(shell nproc) $(MAKEOVERRIDES) O=$(O)
 RUN := SUBMAKE='$(SUBMAKE)' tests/run --build $(O) --slow $(SLOW) $(if $(T),--match '$(T)')
 missing = command -v $(1) >/dev/null || { echo "$(1) is not installed"; exit 77; }
 
-CHECKS := $(foreach c,layers tables,--command \
+CHECKS := $(foreach c,layers tables pages,--command \
 	    'static/$c=scripts/check-$c --self-test && scripts/check-$c')
 CHECKS += $(foreach l,$(LINTS),--command 'lint/$l=$(call missing,$l); $(SUBMAKE) lint-$l')
 CHECKS += $(foreach f,$(FUZZ_NAMES),--command \
