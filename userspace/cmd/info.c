@@ -87,7 +87,8 @@ static const struct column count_columns[] = {
 /* A loss as it is shown. */
 struct loss_row {
 	const char *hook, *why;
-	int64_t cpu; /* -1: none in particular */
+	char number[12]; /* of a hook that has no name here */
+	int64_t cpu;	 /* -1: none in particular */
 	uint64_t count;
 	double since_s, until_s; /* since the recording began */
 };
@@ -124,13 +125,14 @@ static size_t loss_rows(const struct summary *s, struct loss_row *out)
 		out[i] = (struct loss_row){
 			.hook = loss__is_cut(l->hook, l->why, l->since_ns) ? "all"
 				: hook					   ? hook
-									   : "?",
+									   : out[i].number,
 			.why = why ? why : "?",
 			.cpu = l->cpu == REC_NO_CPU ? -1 : (int64_t)l->cpu,
 			.count = l->count,
 			.since_s = (double)(int64_t)(l->since_ns - s->info.begin_ns) / NSEC,
 			.until_s = (double)(int64_t)(l->until_ns - s->info.begin_ns) / NSEC,
 		};
+		snprintf(out[i].number, sizeof(out[i].number), "%u", l->hook);
 	}
 	return i;
 }
