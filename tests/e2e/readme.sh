@@ -26,7 +26,7 @@ rows = [json.loads(line) for line in sys.stdin]
 def fields(kind, *names):
     return [tuple(r["fields"][n] for n in names) for r in rows if r["type"] == kind]
 end = 2**64 - 1
-assert fields("mark_step", "step", "items") == [(0, 3), (1, 4), (2, 5), (end, 5)], rows
+assert fields("mark_step", "step", "items") == [(0, 0), (1, 3), (2, 4), (end, 5)], rows
 assert fields("counter", "value") == [(0.5,), (0.25,), (0.125,)], rows
 assert len(fields("range_begin")) == len(fields("range_end")) == 3, rows
 ' 2>>"$dir/err" || fail "it is not recorded as it reads"

@@ -3,12 +3,14 @@
 
     from xpugap_mark import step, step_end, range, counter
 
+    items = 0
     for images, labels in loader:
-        step(items=len(images))
+        step(items=items)  # of the step that ended
         with range("forward"):
             loss = model(images, labels)
         counter("loss", loss.item())
-    step_end(len(images))
+        items = len(images)
+    step_end(items)
 
 Every function may be called at any time, from any thread, in processes made by fork and spawn.
 When nothing records, or the library is not installed, they do nothing; if a recorder waits for
