@@ -282,6 +282,7 @@ void milabench__totals(const struct milabench *m, struct milabench_totals *out)
 	out->files = m->files;
 	out->ignored = m->nignored;
 	out->bad_lines = m->bad_lines;
+	out->interrupted = m->interrupted;
 	for (r = m->rows; r < m->rows + m->nbenches; r++) {
 		out->n += r->n ? r->n : r->failures;
 		out->failures += r->failures;
@@ -293,8 +294,8 @@ void milabench__totals(const struct milabench *m, struct milabench_totals *out)
 		sum_ln += isnan(v) || !w ? 0 : w * v;
 	}
 	out->failure_rate = (double)out->failures / (double)(out->n ? out->n : 1);
-	out->score = exp(sum / weights);
-	out->score_ln = exp(sum_ln / weights);
+	out->score = m->interrupted ? NAN : exp(sum / weights);
+	out->score_ln = m->interrupted ? NAN : exp(sum_ln / weights);
 }
 
 const char *milabench__ignored(const struct milabench *m, size_t i, const char **lacks)

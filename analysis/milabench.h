@@ -77,6 +77,7 @@ int milabench__expect(struct milabench *m, const char *name, const char *group, 
 
 struct milabench_totals {
 	uint64_t files, ignored, bad_lines, n, failures;
+	bool interrupted;    /* somebody ended the run: there is no score of it */
 	double failure_rate; /* of n, 0 if n is 0 */
 	double score;	     /* exp(sum w ln(score + 1) / sum w): Milabench since 1.0 */
 	double score_ln;     /* exp(sum w ln(score) / sum w): its published tables before */

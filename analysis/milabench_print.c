@@ -114,6 +114,10 @@ void milabench__print(const struct milabench *m, FILE *out)
 	snprintf(rate, sizeof(rate), "%.2f%%", 100 * t.failure_rate);
 	fprintf(out, "%-14s %10s (%s)\n", "Failure rate:", rate,
 		t.failure_rate <= PASS_RATE ? "PASS" : "FAIL");
+	if (t.interrupted) {
+		fputs("No score: the run was interrupted\n", out);
+		return;
+	}
 	fprintf(out, "%-14s %10.2f\n", "Score:", isnan(t.score) ? NAN : t.score);
 	fprintf(out, "%-14s %10.2f\n", "Score (ln):", isnan(t.score_ln) ? NAN : t.score_ln);
 }

@@ -37,6 +37,7 @@ struct milabench {
 	struct ignored *ignored;
 	size_t nignored;
 	uint64_t files, bad_lines;
+	bool interrupted;
 };
 
 struct bench_data *milabench__bench(struct milabench *m, const char *name);

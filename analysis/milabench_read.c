@@ -23,6 +23,7 @@ struct file {
 	json_t *gpu; /* array of {"gpudata", "time"} */
 	char *units;
 	uint64_t bad_lines;
+	bool interrupted; /* an error says that somebody ended it */
 	int err;
 };
 
@@ -125,6 +126,14 @@ static bool data_event(struct file *f, json_t *data)
 	return true;
 }
 
+static void note_error(struct file *f, json_t *data)
+{
+	const char *type = json_string_value(json_object_get(data, "type"));
+
+	if (type && strcmp(type, "KeyboardInterrupt") == 0)
+		f->interrupted = true;
+}
+
 static bool event(struct file *f, json_t *root)
 {
 	const char *what = json_string_value(json_object_get(root, "event"));
@@ -136,6 +145,8 @@ static bool event(struct file *f, json_t *root)
 		return data_event(f, data);
 	if (strcmp(what, "stop") == 0)
 		f->stopped = true;
+	else if (strcmp(what, "error") == 0)
+		note_error(f, data);
 	else if (strcmp(what, "config") == 0 && json_is_object(data))
 		keep(&f->config, data);
 	else if (strcmp(what, "meta") == 0 && json_object_size(data))
@@ -406,6 +417,7 @@ static int finish_file(struct milabench *m, const char *path, struct file *f)
 
 	m->files++;
 	m->bad_lines += f->bad_lines;
+	m->interrupted = m->interrupted || f->interrupted;
 	if (f->err)
 		return f->err;
 	return why ? ignore(m, path, why) : merge(m, f);

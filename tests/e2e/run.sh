@@ -131,10 +131,32 @@ kill -INT $pid
 wait $pid
 [ $? = 1 ] || fail "interrupted, it exited with $?"
 events "$dir/once/steady.D0.data" 'code == -15 and rates and "KeyboardInterrupt" in str(e["error"])'
-said 'steady.D0 failed: was interrupted'
+said 'steady.D0 failed: was interrupted by you'
+grep -q 'No score: the run was interrupted' "$dir/out" || fail 'an interrupted run has a score'
+"$fakes" report "$dir/once" >"$dir/out2" || fail 'no report of an interrupted run'
+grep -q '^Score:' "$dir/out2" && fail 'the report of an interrupted run has a score'
 [ ! -e "$dir/once/nan.D0.data" ] || fail "the next row was begun"
 grep -q '^steady *| *1 | *1 |' "$dir/out" || fail "no summary after an interruption"
 [ -s "$dir/once/summary.json" ] || fail "no summary.json after an interruption"
+
+# in set-up, which has far more to do than anybody waits for: it ends by itself, not by SIGKILL
+"$XPUGAP" run resnet50 --size full -o "$dir/early" --data-dir "$dir/images" >"$dir/out" 2>"$dir/err" &
+pid=$!
+until [ "$(find "$dir/images" -type f 2>/dev/null | wc -l)" -gt 3 ]; do
+	sleep 0.1
+done
+kill -INT $pid
+wait $pid
+[ $? = 1 ] || fail "interrupted in set-up, it exited with $?"
+events "$dir/early/resnet50.D0.data" 'code == -15 and "KeyboardInterrupt" in str(e["error"])'
+said 'resnet50.D0 failed: was interrupted by you'
+grep -q '^Score:' "$dir/out" && fail 'a run that was interrupted in set-up has a score'
+if [ -e "$dir/early/trace.xpt" ]; then
+	"$XPUGAP" report "$dir/early" >"$dir/out2" || fail "no report of a run interrupted in set-up"
+	grep -q 'resnet50 on cpu (interrupted by you)' "$dir/out2" || fail "the report knows of no interruption"
+	grep -q 'xpugap_step()' "$dir/out2" && fail "advice on how to mark a workload of our own"
+fi
+rm -rf "$dir/images"
 
 "$fakes" run stubborn --size full --no-trace -o "$dir/twice" >"$dir/out" 2>"$dir/err" &
 pid=$!

@@ -7,7 +7,7 @@
 
 TestSuite(flops, .fini = test__free);
 
-static void quiet(const char *fmt, ...)
+static int quiet(const char *fmt, ...)
 {
 }
 

@@ -2,6 +2,7 @@
 /* The report for people, 100 columns wide. */
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -72,7 +73,17 @@ static void print_wrapped(const struct printer *p, int indent, const char *text)
 	free(clean);
 }
 
-static void describe_row(FILE *out, const struct session_row *row)
+/* Did the user end the run before this row had ended by itself? */
+static bool was_interrupted(const struct report *r, const struct session_row *row)
+{
+	const char *since = fact_or(r, "run.interrupted_ns", NULL);
+	int sig = WIFSIGNALED(row->status) ? WTERMSIG(row->status) : 0;
+
+	return since && (sig == SIGTERM || sig == SIGKILL || sig == SIGINT || sig == SIGHUP) &&
+	       row->end_ns >= strtoull(since, NULL, 10);
+}
+
+static void describe_row(const struct report *r, FILE *out, const struct session_row *row)
 {
 	fputs(row->name, out);
 	if (*row->device)
@@ -81,6 +92,8 @@ static void describe_row(FILE *out, const struct session_row *row)
 		fprintf(out, ", again (%u)", row->repeat);
 	if (!row->ended)
 		fputs(" (its end is not in the trace)", out);
+	else if (was_interrupted(r, row))
+		fputs(" (interrupted by you)", out);
 	else if (WIFSIGNALED(row->status))
 		fprintf(out, " (killed by signal %d)", WTERMSIG(row->status));
 	else if (WEXITSTATUS(row->status))
@@ -101,7 +114,7 @@ static void print_ran(const struct printer *p)
 	mem = open_memstream(&rows, &size);
 	for (i = 0; mem && i < r->session->nrows; i++) {
 		fputs(i ? "; " : "", mem);
-		describe_row(mem, r->session->rows[i]);
+		describe_row(r, mem, r->session->rows[i]);
 	}
 	if (mem && fclose(mem) == 0)
 		print_wrapped(p, 12, *rows ? rows : command);

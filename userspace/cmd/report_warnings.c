@@ -243,7 +243,10 @@ static void about_trace(const struct report *r, struct speaker *sp)
 	about_losses(r, sp);
 	about_altered(r, sp);
 	about_hooks(r, sp);
-	if (steps__streams(r->steps) == 0 && report__hook_works(r, REC_HOOK_MARK, NULL))
+	if (steps__streams(r->steps) == 0 && r->session->nrows)
+		say(sp, "no workload came to its first step: what follows is of the whole "
+			"recording");
+	else if (steps__streams(r->steps) == 0 && report__hook_works(r, REC_HOOK_MARK, NULL))
 		say(sp, "no steps are marked, so what follows is of the whole recording: for more "
 			"the program has to call xpugap_step(), in Python xpugap_mark.step() (see "
 			"xpugap_mark(3))");

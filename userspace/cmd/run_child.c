@@ -20,8 +20,9 @@
 #include "workloads/suite/harness.h"
 #include "workloads/suite/options.h"
 
-#define SECOND	 1000000000ULL
-#define PATIENCE (10 * SECOND) /* with a process that SIGKILL does not end */
+#define SECOND	       1000000000ULL
+#define SETUP_PATIENCE (10 * SECOND)
+#define PATIENCE       (10 * SECOND) /* with a process that SIGKILL does not end */
 
 /* ---- start ---- */
 
@@ -324,8 +325,10 @@ void child__end(struct child *c, bool kill_it)
 	if (c->ended)
 		return;
 	kill(-c->pid, kill_it ? SIGKILL : SIGTERM);
-	/* the step under way may be finished */
-	c->kill_ns = kill_it ? UINT64_MAX : hostclock__now() + 2 * SECOND + 2 * c->step_ns;
+	/* the step under way may be finished, set-up comes to a point where it can end */
+	c->kill_ns = kill_it	       ? UINT64_MAX
+		     : c->observations ? hostclock__now() + 2 * SECOND + 2 * c->step_ns
+				       : hostclock__now() + SETUP_PATIENCE;
 	if (kill_it && !c->killed_ns)
 		c->killed_ns = hostclock__now();
 }

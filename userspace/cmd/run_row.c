@@ -23,6 +23,15 @@ struct row {
 	uint64_t shown_ns;
 };
 
+/* Who reads the trace should know that a signal was no failure of the workload. */
+static void note_interrupt(struct run *r)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)hostclock__now());
+	recorder__meta(r->recorder, "run.interrupted_ns", text);
+}
+
 /* Asked once, the workloads may finish their step; asked again, they are killed. */
 static void take_signals(struct row *row)
 {
@@ -32,8 +41,11 @@ static void take_signals(struct row *row)
 
 	while (read(r->signal_fd, &s, sizeof(s)) == sizeof(s)) {
 		r->asked++;
+		if (r->asked == 1 && r->recorder)
+			note_interrupt(r);
 		if (r->asked == 1)
-			log_info("ending after this step (once more ends at once)");
+			log_info("ending after this step, or what set-up is at (once more ends at "
+				 "once)");
 		else if (r->asked == 2)
 			log_warning("ending at once");
 		for (i = 0; i < row->n; i++)

@@ -168,7 +168,7 @@ bool child__judge(const struct child *c, char *reason, size_t size)
 	else if (c->late)
 		child__say_timeout(c, reason, size);
 	else if (c->kill_ns && c->status)
-		snprintf(reason, size, "was interrupted");
+		snprintf(reason, size, "was interrupted by you");
 	else if (c->nan)
 		snprintf(reason, size, "its loss is not a number (NaN)");
 	else if (c->status)

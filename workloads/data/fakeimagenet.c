@@ -223,7 +223,7 @@ static int make_folders(const struct maker *m)
 	return 0;
 }
 
-static int make_missing(struct maker *m, uint64_t missing, void (*progress)(const char *, ...))
+static int make_missing(struct maker *m, uint64_t missing, int (*progress)(const char *, ...))
 {
 	pthread_t threads[MAX_JOBS];
 	unsigned int jobs = count_jobs(), started = 0;
@@ -236,8 +236,10 @@ static int make_missing(struct maker *m, uint64_t missing, void (*progress)(cons
 	if (!err && started == 0)
 		make_files(m);
 	while (started && progress && m->made < missing && !m->err) {
-		progress("FakeImageNet: made %" PRIu64 " of %" PRIu64 " images", (uint64_t)m->made,
-			 missing);
+		err = progress("FakeImageNet: made %" PRIu64 " of %" PRIu64 " images",
+			       (uint64_t)m->made, missing);
+		if (err) /* each thread ends after its image */
+			m->err = err;
 		nanosleep(&tick, NULL);
 	}
 	while (started)
@@ -245,7 +247,7 @@ static int make_missing(struct maker *m, uint64_t missing, void (*progress)(cons
 	return err ?: m->err ?: write_manifest(m);
 }
 
-static int ensure_locked(struct maker *m, void (*progress)(const char *, ...))
+static int ensure_locked(struct maker *m, int (*progress)(const char *, ...))
 {
 	json_t *sizes = load_manifest(m);
 	uint64_t missing = find_missing(m, sizes);
@@ -277,7 +279,7 @@ static int make_path(const char *path)
 	return mkdir(copy, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-int fakeimagenet__ensure(const char *root, uint64_t count, void (*progress)(const char *, ...),
+int fakeimagenet__ensure(const char *root, uint64_t count, int (*progress)(const char *, ...),
 			 char *path, size_t size)
 {
 	struct maker m = {.fd = -1, .path = path, .count = count};

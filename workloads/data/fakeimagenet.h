@@ -24,10 +24,11 @@
  * Make sure that @root (created if need be) holds @count images; the folder for the loader is
  * written to @path of @size bytes. A whole set is found again by its manifest and checked by the
  * sizes of its files; what is missing, damaged or was interrupted is made. Two processes that ask
- * at once share the work's result. @progress may be NULL. 0 or -errno, printed.
+ * at once share the work's result. @progress may be NULL; what is
+ * made ends where it returns -errno. 0 or -errno, printed.
  */
 int fakeimagenet__ensure(const char *root, uint64_t count,
-			 void (*progress)(const char *fmt, ...)
+			 int (*progress)(const char *fmt, ...)
 				 __attribute__((format(printf, 1, 2))),
 			 char *path, size_t size);
 

@@ -101,7 +101,7 @@ static int build(struct flops *f)
 	return program__finish(p);
 }
 
-static int fill(struct flops *f, void (*progress)(const char *fmt, ...))
+static int fill(struct flops *f, int (*progress)(const char *fmt, ...))
 {
 	size_t a = f->n * f->n, x = f->m * f->n;
 	float *host = calloc(a > x ? a : x, sizeof(*host));
@@ -110,7 +110,11 @@ static int fill(struct flops *f, void (*progress)(const char *fmt, ...))
 
 	if (!host)
 		return -ENOMEM;
-	progress("filling matrices of %ld x %ld", (long)f->m, (long)f->n);
+	err = progress("filling matrices of %ld x %ld", (long)f->m, (long)f->n);
+	if (err) {
+		free(host);
+		return err;
+	}
 	for (i = 0; i < f->n; i++)
 		host[i * f->n + i] = 1;
 	err = program__write(f->program, f->a, host);

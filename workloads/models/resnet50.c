@@ -204,6 +204,7 @@ static int build(struct resnet50 *s, const struct resnet50_opts *o, const struct
 {
 	struct resnet_config c = resnet50_config;
 	struct device_info info;
+	int err;
 
 	ctx->ops->info(ctx->device, &info);
 	c.batch = o->batch;
@@ -218,7 +219,9 @@ static int build(struct resnet50 *s, const struct resnet50_opts *o, const struct
 				 "as bf16, computed in fp32)",
 				 ctx->ops->name);
 	}
-	ctx->progress("building ResNet-50 for %d images of %d x %d", c.batch, c.side, c.side);
+	err = ctx->progress("building ResNet-50 for %d images of %d x %d", c.batch, c.side, c.side);
+	if (err)
+		return err;
 	s->net = resnet__new(&c, s->ops, s->device, s->queue, ctx->seed);
 	return s->net ? 0 : -errno;
 }

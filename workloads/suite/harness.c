@@ -56,15 +56,17 @@ uint64_t harness__observations(const struct workload *w, enum workload_size size
 /* The callback has no argument of its own: a process runs one workload. */
 static int status_fd = -1;
 
-static void show_progress(const char *fmt, ...)
+static int show_progress(const char *fmt, ...)
 {
 	static uint64_t last_ns;
 	uint64_t now = xpugap_now();
 	char text[200];
 	va_list ap;
 
+	if (asked_to_stop)
+		return -EINTR;
 	if (last_ns && now - last_ns < STATUS_NS)
-		return;
+		return 0;
 	last_ns = now;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -73,6 +75,7 @@ static void show_progress(const char *fmt, ...)
 		voir__status(status_fd, text);
 	else
 		log__progress("setup", "%s", text);
+	return 0;
 }
 
 static int report_device(struct harness *h)
@@ -128,7 +131,9 @@ static int set_up(struct harness *h)
 	err = h->w->setup(&h->state, &ctx);
 	xpugap_range_end("setup");
 	log__progress(NULL, NULL);
-	if (err)
+	if (!err && asked_to_stop)
+		err = -EINTR;
+	if (err && err != -EINTR)
 		log_error("%s: setup failed: %s", h->w->name, log__err(err));
 	return err;
 }

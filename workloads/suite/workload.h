@@ -28,7 +28,8 @@ struct workload_ctx {
 	uint64_t seed;
 	const void *opts;     /* the workload's own option struct */
 	const char *data_dir; /* where generated input is kept */
-	void (*progress)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	/* tells how setup goes; -EINTR: somebody waits for its end, otherwise 0 */
+	int (*progress)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
 /* What one step did; the harness times it. */
