@@ -40,7 +40,7 @@ static struct share {
 		uint32_t calls;
 		uint64_t orphaned_ns;
 	} tasks[MAX_TASKS];
-} *share;
+} * share;
 
 static int fd;
 static unsigned int calls;
