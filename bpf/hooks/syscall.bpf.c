@@ -1,57 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The syscall hook: every ioctl of the target, from its entry to its return.
+ * The syscall hook: every ioctl of the target, from its entry to its return, and the calls of the
+ * probe file (bpf/include/file.bpf.h).
  *
  * Each call passes through here twice, so little is done and nothing twice: the entry finds out
  * which file the descriptor names (at the return it may be closed) and keeps that with the task;
  * the return makes the record.
  */
 #include "bpf/include/arch.bpf.h"
+#include "bpf/include/file.bpf.h"
 #include "bpf/include/ioctl.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* the sched hook is there and moves a call from the cpu to its task when that is switched out */
 const volatile bool keep_on_cpu = false;
+const volatile bool probe_ioctl = true;
 
 /* The inode behind slot @fd of the descriptor table. */
-#if defined(BY_READING)
-
 static __always_inline void identify_slot(struct call *call, struct file **slot)
 {
-	struct file *file = NULL;
-	struct inode *inode;
+	struct file *file = file__in(slot);
+	struct inode *inode = LOAD(file, f_inode);
 
-	bpf_probe_read_kernel(&file, sizeof(file), slot);
-	inode = BPF_CORE_READ(file, f_inode);
-	call->mode = BPF_CORE_READ(inode, i_mode);
-	call->rdev = BPF_CORE_READ(inode, i_rdev);
-	call->inode = BPF_CORE_READ(inode, i_ino);
+	call->mode = LOAD(inode, i_mode);
+	call->rdev = LOAD(inode, i_rdev);
+	call->inode = LOAD(inode, i_ino);
 }
-
-#else
-
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
-
-/*
- * A slot is a pointer to a pointer, which the verifier does not follow; seen as the vm_file
- * member of a vm_area_struct that would lie around it, it is a pointer to a struct file, and
- * everything behind it is read without a helper call.
- */
-static __always_inline void identify_slot(struct call *call, struct file **slot)
-{
-	void *around = (void *)slot - bpf_core_field_offset(struct vm_area_struct, vm_file);
-	struct vm_area_struct *vma;
-	struct inode *inode;
-
-	vma = bpf_rdonly_cast(around, bpf_core_type_id_kernel(struct vm_area_struct));
-	inode = vma->vm_file->f_inode;
-	call->mode = inode->i_mode;
-	call->rdev = inode->i_rdev;
-	call->inode = inode->i_ino;
-}
-
-#endif
 
 static __always_inline void identify(struct call *call, struct task_struct *task, __u32 fd)
 {
@@ -118,10 +93,13 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 	bool compat;
 	__u64 t;
 
-	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT)
+	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
+		if (probe_file)
+			file__enter(regs, nr);
 		return 0;
+	}
 	task = bpf_get_current_task_btf();
-	if (!is_ioctl(task, nr, &compat))
+	if (!probe_ioctl || !is_ioctl(task, nr, &compat))
 		return 0;
 	c = cpu__get();
 	if (!c)
@@ -199,10 +177,13 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
 	struct cpu_state *c;
 	bool compat;
 
-	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT)
+	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
+		if (probe_file)
+			file__exit(nr, ret);
 		return 0;
+	}
 	task = bpf_get_current_task_btf();
-	if (!is_ioctl(task, nr, &compat))
+	if (!probe_ioctl || !is_ioctl(task, nr, &compat))
 		return 0;
 	c = cpu__get();
 	if (!c)
@@ -224,7 +205,9 @@ int walk_open(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct task_state *s = task ? filter__find(task) : NULL;
 
-	if (s)
-		ioctl__blocked(task, &s->call);
+	if (!s)
+		return 0;
+	ioctl__blocked(task, &s->call);
+	file__blocked(task, &s->file);
 	return 0;
 }

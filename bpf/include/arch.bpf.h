@@ -38,6 +38,17 @@ static __always_inline __u64 regs__arg2(const struct pt_regs *regs, bool compat)
 	return compat ? (__u32)regs->dx : regs->dx;
 }
 
+/* of 64-bit calls only */
+static __always_inline __u64 regs__arg3(const struct pt_regs *regs)
+{
+	return regs->r10;
+}
+
+static __always_inline __u64 regs__arg4(const struct pt_regs *regs)
+{
+	return regs->r8;
+}
+
 static __always_inline bool event__in_kernel(const struct bpf_perf_event_data *ctx)
 {
 	return !(ctx->cs & 3);
@@ -77,6 +88,16 @@ static __always_inline __u64 regs__arg1(const struct pt_regs *regs, bool compat)
 static __always_inline __u64 regs__arg2(const struct pt_regs *regs, bool compat)
 {
 	return compat ? (__u32)regs->user_regs.regs[2] : regs->user_regs.regs[2];
+}
+
+static __always_inline __u64 regs__arg3(const struct pt_regs *regs)
+{
+	return regs->user_regs.regs[3];
+}
+
+static __always_inline __u64 regs__arg4(const struct pt_regs *regs)
+{
+	return regs->user_regs.regs[4];
 }
 
 static __always_inline bool event__in_kernel(const struct bpf_perf_event_data *ctx)

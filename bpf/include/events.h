@@ -95,6 +95,7 @@ enum rec_hook_id {
  *   FAULT_AREA      enum rec_fault_area
  *   SOFTIRQ         number of a softirq, as include/linux/interrupt.h counts them
  *   BLOCK_OP        enum rec_block_op
+ *   FILE_CALL       enum rec_file_call
  *   CHAR            a letter
  *   LEN             length in bytes of a part of the tail, printed with the tail only
  *   PAD             not printed
@@ -121,6 +122,10 @@ enum rec_hook_id {
 	R(21, SCHED_WAKING, sched_waking, SCHED, NONE, "tid wakes wakee_tid")                      \
 	R(31, IOCTL, ioctl, SYSCALL, NONE, "an ioctl returned")                                    \
 	R(32, IOCTL_BLOCKED, ioctl_blocked, SYSCALL, NONE, "tid left the cpu inside an ioctl")     \
+	R(33, FILE_IO, file_io, SYSCALL, NONE,                                                     \
+	  "a call that moves or syncs a file's data returned")                                     \
+	R(34, FILE, file, SYSCALL, TEXT, "the file behind an inode of a device")                   \
+	R(35, FILE_BLOCKED, file_blocked, SYSCALL, NONE, "the recording ended inside such a call") \
 	R(40, NAME, name, MARK, TEXT, "the string behind a NAME id")                               \
 	R(41, MARK_STEP, mark_step, MARK, NONE, "a step ended and the next began")                 \
 	R(42, UNIT_BEGIN, unit_begin, MARK, NONE, "a unit of work began on tid")                   \
@@ -211,6 +216,30 @@ enum rec_hook_id {
 #define REC_FIELDS_ioctl_blocked(F, A) \
 	F(u64, start_ns, TIME) F(u32, cmd, HEX) F(s32, fd, DEC) F(u32, rdev, DEV) \
 	F(u32, mode, MODE) F(u64, inode, DEC)
+
+/*
+ * ret: bytes done, of 'open' the descriptor; offset: where in the file, if REC_FILE_OFFSET is set;
+ * asked: bytes, 0 where not known; fs: what statfs() calls f_type; to_fd: where sendfile and
+ * copy_file_range write, else -1; flags is enum rec_file_flags
+ */
+#define REC_FIELDS_file_io(F, A) \
+	F(u64, duration_ns, NS) F(s64, ret, RET) F(u64, offset, DEC) F(u64, asked, BYTES) \
+	F(u64, inode, DEC) F(u32, dev, DEV) F(u32, mount, DEC) F(u32, fs, HEX) F(s32, fd, DEC) \
+	F(s32, to_fd, DEC) F(u16, flags, FLAGS) F(u8, call, FILE_CALL) F(u8, pad, PAD)
+
+/*
+ * fs_type as /proc/mounts has it, mount_point where it is mounted ("": at the root), path from there;
+ * a path that begins without '/' is the end of one too long
+ */
+#define REC_FIELDS_file(F, A) \
+	F(u64, inode, DEC) F(u32, dev, DEV) F(u32, mount, DEC) F(u32, fs, HEX) F(u32, mode, MODE) \
+	F(u32, fs_type_len, LEN) F(u32, mount_point_len, LEN) F(u32, path_len, LEN) \
+	F(u32, pad, PAD)
+
+#define REC_FIELDS_file_blocked(F, A) \
+	F(u64, start_ns, TIME) F(u64, offset, DEC) F(u64, asked, BYTES) F(u64, inode, DEC) \
+	F(u32, dev, DEV) F(u32, mount, DEC) F(u32, fs, HEX) F(s32, fd, DEC) F(s32, to_fd, DEC) \
+	F(u16, flags, FLAGS) F(u8, call, FILE_CALL) F(u8, pad, PAD)
 
 #define REC_FIELDS_name(F, A) F(u64, id, HEX) F(u32, name_len, LEN) F(u32, pad, PAD)
 
@@ -416,6 +445,27 @@ enum rec_fault_area {
 	REC_AREA_STACK = 4, /* of the main thread */
 	REC_AREA_MMAP = 5,  /* mappings: libraries, files, large allocations, threads' stacks */
 	REC_AREA_KERNEL = 6,
+};
+
+/* the calls that differ only in how they are passed have one name */
+enum rec_file_call {
+	REC_FILE_UNKNOWN = 0,
+	REC_FILE_READ = 1,   /* read, readv */
+	REC_FILE_PREAD = 2,  /* pread64, preadv, preadv2 */
+	REC_FILE_WRITE = 3,  /* write, writev */
+	REC_FILE_PWRITE = 4, /* pwrite64, pwritev, pwritev2 */
+	REC_FILE_FSYNC = 5,
+	REC_FILE_FDATASYNC = 6,
+	REC_FILE_SYNC_RANGE = 7, /* sync_file_range */
+	REC_FILE_SENDFILE = 8,
+	REC_FILE_COPY = 9,  /* copy_file_range */
+	REC_FILE_OPEN = 10, /* open, openat, openat2 */
+};
+
+enum rec_file_flags {
+	REC_FILE_OFFSET = 1, /* offset is known */
+	REC_FILE_DIRECT = 2, /* O_DIRECT */
+	REC_FILE_APPEND = 4, /* O_APPEND: a write goes to the end, wherever offset is */
 };
 
 enum rec_block_op {

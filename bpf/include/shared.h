@@ -66,6 +66,25 @@ struct handling {
 };
 
 /*
+ * struct file_call - a call about a file's data that has not returned; fields as in FILE_IO
+ * @start_ns: when it began; 0: there is none
+ */
+struct file_call {
+	__u64 start_ns;
+	__u64 offset;
+	__u64 asked;
+	__u64 inode;
+	__u32 dev;
+	__u32 mount;
+	__u32 fs;
+	__s32 fd;
+	__s32 to_fd;
+	__u16 flags;
+	__u8 call;
+	__u8 sampled; /* it measures what the hook costs */
+};
+
+/*
  * struct cpu_state - what hooks keep for a cpu; all but @targets is written on that cpu only
  * @call: of the task that is on the cpu. Task storage would be its natural place, but to look that
  *	  up twice costs a fifth of what a traced ioctl costs; so a call lives here until its task
@@ -143,6 +162,7 @@ struct lock_wait {
 /*
  * struct task_state - what is kept for each task of the target; having one makes it a target
  * @call: while the task is off the cpu, or always, without the sched hook
+ * @file: the call about a file that it is in
  * @counted: among those that live: enum counted
  * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
  * @faults: of the task as the kernel counts them, when a record last told of one
@@ -151,6 +171,7 @@ struct lock_wait {
  */
 struct task_state {
 	struct call call;
+	struct file_call file;
 	__u32 flags;
 	__u32 counted;
 	__u64 fault_ns;

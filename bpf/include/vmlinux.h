@@ -44,6 +44,7 @@ typedef _Bool bool;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -88,6 +89,8 @@ struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long ip;
 	unsigned long sp;
+	unsigned long r8;
+	unsigned long r10;
 };
 
 #elif defined(__TARGET_ARCH_arm64)
@@ -118,8 +121,15 @@ struct pt_regs {
 #error "the hooks know x86-64 and arm64"
 #endif
 
+struct file_system_type {
+	const char *name;
+};
+
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_magic;
+	struct file_system_type *s_type;
+	const char *s_subtype;
 };
 
 struct inode {
@@ -129,8 +139,37 @@ struct inode {
 	unsigned int i_rdev;
 };
 
+struct qstr {
+	unsigned int len;
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	int mnt_id;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+	unsigned int f_flags;
+	long long f_pos;
 };
 
 struct fdtable {

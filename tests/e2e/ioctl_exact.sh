@@ -19,7 +19,7 @@ while [ $i -lt "$(nproc)" ]; do
 	i=$((i + 1))
 done
 
-"$XPUGAP" record --require task,sched,ioctl -o trace -- "$BUILD/tests/e2e/ioctl_tree" \
+"$XPUGAP" record -e task,sched,ioctl --require task,sched,ioctl -o trace -- "$BUILD/tests/e2e/ioctl_tree" \
 	"$children" 4 "$calls" >out || exit 1
 # shellcheck disable=SC2086 # a list of words
 kill $load

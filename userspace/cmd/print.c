@@ -345,6 +345,7 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_FAULT_AREA:
 	case REC_FMT_SOFTIRQ:
 	case REC_FMT_BLOCK_OP:
+	case REC_FMT_FILE_CALL:
 		print_named(p, f->format, v);
 		break;
 	default:

@@ -25,6 +25,7 @@
 #include "bpf/hooks/task.skel.h"
 #include "bpf/hooks/task_plain.skel.h"
 #include "userspace/source/hooks_priv.h"
+#include "userspace/source/probe.h"
 #include "userspace/source/tracefs.h"
 
 /* ---- one function opens each object and sets its switches ---- */
@@ -75,6 +76,8 @@ OPEN_SCHED(sched, true)
 		if (!s)                                                                            \
 			return (may) ? -errno : -ENOENT;                                           \
 		s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;                    \
+		s->rodata->probe_ioctl = probe__wanted(h->opts.probes, "ioctl");                   \
+		s->rodata->probe_file = probe__wanted(h->opts.probes, "file");                     \
 		ADOPT(f, s);                                                                       \
 		return 0;                                                                          \
 	}
@@ -324,7 +327,8 @@ const struct ladder ladders[] = {
 	   .open = {open_task_plain}}}},
 	{REC_HOOK_SYSCALL,
 	 {{"tp_btf", "", .open = {open_syscall, open_syscall_read}},
-	  {"raw_tp", "the file behind a descriptor and 32-bit calls of 64-bit programs",
+	  {"raw_tp",
+	   "the file behind a descriptor, 32-bit calls of 64-bit programs, calls for files",
 	   .plain = true, .open = {open_syscall_plain}}}},
 	{REC_HOOK_FAULT,
 	 {{"perf_event", "", .open = {open_fault}},

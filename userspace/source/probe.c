@@ -49,6 +49,18 @@ int probe__check(const char *const *names)
 	return 0;
 }
 
+bool probe__wanted(const char *const *names, const char *name)
+{
+	const struct probe *p = probe__find(name);
+
+	if (!names)
+		return p && p->on;
+	for (; *names; names++)
+		if (strcmp(*names, name) == 0)
+			return p != NULL;
+	return false;
+}
+
 bool probe__wants(const char *const *names, enum rec_hook_id hook)
 {
 	const struct probe *p;

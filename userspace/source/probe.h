@@ -12,6 +12,7 @@
 	X(task, TASK, true, "processes and threads: created, running which program, ended")        \
 	X(sched, SCHED, true, "context switches and wake-ups")                                     \
 	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
+	X(file, SYSCALL, true, "reads, writes and syncs of files: file, bytes, duration")          \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
 	X(irq, IRQ, true, "interrupt handlers and softirqs that hold up or wake the target")       \
 	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \
@@ -36,6 +37,9 @@ const struct probe *probe__find(const char *name);
  * and what may be meant. NULL names nothing wrong.
  */
 int probe__check(const char *const *names);
+
+/* Is the probe called @name among @names (NULL: among the defaults)? */
+bool probe__wanted(const char *const *names, const char *name);
 
 /* Is some probe of @hook among @names (NULL: among the defaults)? */
 bool probe__wants(const char *const *names, enum rec_hook_id hook);

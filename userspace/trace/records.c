@@ -134,6 +134,15 @@ static const char *const block_ops[] = {
 	[REC_BLOCK_ZEROES] = "zeroes",
 };
 
+static const char *const file_calls[] = {
+	[REC_FILE_UNKNOWN] = "unknown",	    [REC_FILE_READ] = "read",
+	[REC_FILE_PREAD] = "pread",	    [REC_FILE_WRITE] = "write",
+	[REC_FILE_PWRITE] = "pwrite",	    [REC_FILE_FSYNC] = "fsync",
+	[REC_FILE_FDATASYNC] = "fdatasync", [REC_FILE_SYNC_RANGE] = "sync_file_range",
+	[REC_FILE_SENDFILE] = "sendfile",   [REC_FILE_COPY] = "copy_file_range",
+	[REC_FILE_OPEN] = "open",
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -154,6 +163,8 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(softirqs);
 	case REC_FMT_BLOCK_OP:
 		LOOK_UP(block_ops);
+	case REC_FMT_FILE_CALL:
+		LOOK_UP(file_calls);
 	default:
 		return NULL;
 	}
