@@ -116,17 +116,19 @@ static void on_task_begin(void *ctx, struct task *t, uint64_t time_ns)
 static struct thread_row *process_of(struct threads *a, struct process *p)
 {
 	struct thread_row **row = p ? (struct thread_row **)&p->priv[a->slot] : &a->homeless;
+	struct thread_row *made = *row;
 
-	if (*row)
-		return *row;
-	*row = calloc(1, sizeof(**row));
-	if (*row) {
-		(*row)->process = ++a->next_process;
-		(*row)->pid = p ? p->pid : 0;
-	} else {
+	if (made)
+		return made;
+	made = calloc(1, sizeof(*made));
+	if (!made) {
 		a->err = -ENOMEM;
+		return NULL;
 	}
-	return *row;
+	made->process = ++a->next_process;
+	made->pid = p ? p->pid : 0;
+	*row = made;
+	return made;
 }
 
 static void on_task_end(void *ctx, struct task *t, uint64_t time_ns)

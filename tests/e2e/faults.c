@@ -130,7 +130,6 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	page = (size_t)sysconf(_SC_PAGESIZE);
-	setvbuf(stdout, malloc(BUFSIZ), _IOFBF, BUFSIZ);
 	touch();
 	read_into();
 	copy_into();

@@ -9,6 +9,8 @@ TestSuite(flops, .fini = test__free);
 
 static int quiet(const char *fmt, ...)
 {
+	(void)fmt;
+	return 0;
 }
 
 static struct workload_ctx context(struct bench_device *b, const struct workload *w, void *opts)
