@@ -2,9 +2,10 @@
 /*
  * A file system by FUSE that is slow to a known extent:
  *
- *	fuse_delay DIRECTORY MILLISECONDS
+ *	fuse_delay DIRECTORY MILLISECONDS [FROM]
  *
- * DIRECTORY/slow has SIZE bytes; each read of it is answered after MILLISECONDS. Speaks the
+ * DIRECTORY/slow has SIZE bytes; each read of it is answered after MILLISECONDS, but those of what
+ * lies before FROM at once. Speaks the
  *kernel's own protocol on /dev/fuse, so no library is needed. Prints "ready" and its process id,
  *serves until SIGTERM, then says how often it was asked to read. Exits with 77 where it may not
  *mount.
@@ -30,6 +31,7 @@
 static volatile sig_atomic_t ended;
 static unsigned long reads;
 static long delay_ms;
+static uint64_t delay_from;
 static char data[BUF];
 
 static void end(int sig)
@@ -90,7 +92,7 @@ static void do_read(int fd, const struct fuse_in_header *in, const struct fuse_r
 	size_t n = arg->size < left ? arg->size : left;
 
 	reads++;
-	while (nanosleep(&t, &t) && !ended)
+	while (arg->offset >= delay_from && nanosleep(&t, &t) && !ended)
 		;
 	reply(fd, in, 0, data, n < BUF ? n : BUF);
 }
@@ -142,9 +144,10 @@ int main(int argc, char **argv)
 	ssize_t n;
 	int fd;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	delay_ms = atol(argv[2]);
+	delay_from = argc == 4 ? strtoull(argv[3], NULL, 0) : 0;
 	memset(data, 'x', sizeof(data));
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
