@@ -321,10 +321,14 @@ static __always_inline __u64 sum_vectors(__u64 from, __u64 n)
 	struct {
 		__u64 base, len;
 	} v[MAX_VECTORS] = {0};
-	__u64 sum = 0;
+	__u64 sum = 0, bytes;
 	int i;
 
-	if (n > MAX_VECTORS || !n || bpf_probe_read_user(v, n * sizeof(v[0]), (void *)from))
+	if (n > MAX_VECTORS)
+		return 0;
+	bytes = n * sizeof(v[0]);
+	barrier_var(bytes); /* the verifier wants to see the bound of this */
+	if (bytes > sizeof(v) || bpf_probe_read_user(v, bytes, (void *)from))
 		return 0;
 	for (i = 0; i < MAX_VECTORS; i++)
 		sum += v[i].len;
