@@ -97,6 +97,7 @@ enum rec_hook_id {
  *   BLOCK_OP        enum rec_block_op
  *   FILE_CALL       enum rec_file_call
  *   CHAR            a letter
+ *   CPU             number of a cpu, REC_NO_CPU if none in particular
  *   LEN             length in bytes of a part of the tail, printed with the tail only
  *   PAD             not printed
  *
@@ -163,7 +164,7 @@ enum rec_hook_id {
 
 /* the interval is since_ns..time_ns; why is enum rec_lost_why */
 #define REC_FIELDS_lost(F, A) \
-	F(u32, hook, HOOK) F(u32, cpu, DEC) F(u32, why, WHY) F(u32, pad, PAD) F(u64, count, DEC) \
+	F(u32, hook, HOOK) F(u32, cpu, CPU) F(u32, why, WHY) F(u32, pad, PAD) F(u64, count, DEC) \
 	F(u64, since_ns, TIME)
 
 /* state is enum rec_hook_state; cost_ns is per hit, measured in place, 0 = not measured */

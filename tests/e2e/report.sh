@@ -49,7 +49,12 @@ report 1 nothing
 said "nothing" err
 mkdir empty
 report 1 empty
-said "holds no trace" err
+said "'empty' is not the directory of a run" err
+mkdir stray
+printf 'a,b\n1,2\n' >stray/table.data
+report 1 stray
+said "'stray' is not the directory of a run" err
+[ ! -s out ] || fail "a report of nothing"
 printf 'no trace at all' >bad.xpt
 report 1 bad.xpt
 report 2 a b

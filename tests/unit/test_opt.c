@@ -207,7 +207,7 @@ Test(opt, mistakes_are_named)
 	refuse(WORDS("--list=,,"), "--list");
 	refuse(WORDS("--flga"), "unknown option '--flga', did you mean '--flag'?");
 	refuse(WORDS("--color=red"), "unknown option '--color', did you mean '--colour'?");
-	refuse(WORDS("--zzz"), "unknown option '--zzz' (see 'xpugap help')");
+	refuse(WORDS("--zzz"), "unknown option '--zzz' (see 'xpugap help test')");
 	refuse(WORDS("--fla"), "unknown option '--fla'");
 	refuse(WORDS("--no-str"), "unknown option '--no-str'");
 	refuse(WORDS("-fz"), "unknown option '-z'");
@@ -419,7 +419,7 @@ Test(opt, unknown_to_all_tables)
 	fflush(stderr);
 	cr_expect_stderr_eq_str(
 		"xpugap: test: unknown option '--worker', did you mean '--workers'?\n"
-		"xpugap: test: unknown option '--OPTION' (see 'xpugap help')\n"
+		"xpugap: test: unknown option '--OPTION' (see 'xpugap help test')\n"
 		"xpugap: test: --workers needs a value: N\n"
 		"xpugap: test: --warm takes no value\n");
 	opts__free(with_others, &v);

@@ -165,6 +165,26 @@ static size_t hook_rows(const struct summary *s, struct summary_hook *out)
 	return n;
 }
 
+/* For people a hit that was not measured has no cost, rather than one that is no number. */
+struct hook_line {
+	struct summary_hook hook;
+	char cost[16];
+	const char *cost_p;
+};
+
+static void hook_lines(const struct summary_hook *hooks, size_t n, struct hook_line *out)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		out[i].hook = hooks[i];
+		snprintf(out[i].cost, sizeof(out[i].cost), "-");
+		if (!isnan(hooks[i].cost_ns))
+			snprintf(out[i].cost, sizeof(out[i].cost), "%.0f", hooks[i].cost_ns);
+		out[i].cost_p = out[i].cost;
+	}
+}
+
 static size_t count_rows(const struct summary *s, struct summary_count *out)
 {
 	size_t i, n = 0;
@@ -287,10 +307,26 @@ static void print_table(const struct column *columns, size_t ncolumns, const voi
 	table__print(stdout, TABLE_TEXT, columns, ncolumns, table, n, stride, NULL);
 }
 
+static void print_hooks(const struct summary *s)
+{
+	struct column columns[N(hook_columns)];
+	struct summary_hook hooks[REC_HOOK_MAX];
+	struct hook_line lines[REC_HOOK_MAX];
+	size_t n = hook_rows(s, hooks), i;
+
+	hook_lines(hooks, n, lines);
+	memcpy(columns, hook_columns, sizeof(columns));
+	for (i = 0; i < N(columns); i++)
+		if (columns[i].offset == offsetof(struct summary_hook, cost_ns)) {
+			columns[i].type = COL_STR;
+			columns[i].offset = offsetof(struct hook_line, cost_p);
+		}
+	print_table(columns, N(columns), lines, n, sizeof(lines[0]));
+}
+
 static void print_text(const struct summary *s)
 {
 	struct summary_count counts[REC_TYPE_MAX];
-	struct summary_hook hooks[REC_HOOK_MAX];
 	struct loss_row losses[LOSSES_MAX];
 
 	label("trace");
@@ -300,7 +336,7 @@ static void print_text(const struct summary *s)
 	print_size(s);
 	print_facts(s);
 	print_table(loss_columns, N(loss_columns), losses, loss_rows(s, losses), sizeof(losses[0]));
-	print_table(hook_columns, N(hook_columns), hooks, hook_rows(s, hooks), sizeof(hooks[0]));
+	print_hooks(s);
 	print_table(clock_columns, N(clock_columns), s->clocks, s->n_clocks, sizeof(s->clocks[0]));
 	print_table(count_columns, N(count_columns), counts, count_rows(s, counts),
 		    sizeof(counts[0]));
@@ -468,6 +504,10 @@ const struct cmd cmd_info = {
 		"where and of what they were recorded, by which hooks, in which way each was "
 		"attached and what a hit of it cost; how the clocks ran; and how many records of "
 		"each type there are, which is as many as xpugap dump prints.\n\n"
+		"A hook can be attached in several ways, its rungs: 0 is the best, which sees all "
+		"and costs least; a higher number is what worked where the better ones did not, "
+		"and the reason says what it lacks. A cost of - was not measured, for want of "
+		"hits. recorder.ring_bytes is the size of each cpu's ring in the kernel.\n\n"
 		"A directory stands for the traces in it, - for standard input; without operands, "
 		"xpugap.xpt is read.",
 	.opts = rows,

@@ -260,6 +260,16 @@ static void print_real(struct printer *p, uint64_t bits)
 		out__f64(p->out, v);
 }
 
+static void print_cpu(struct printer *p, uint64_t v)
+{
+	if (v != REC_NO_CPU)
+		out__u64(p->out, v);
+	else if (p->json)
+		out__lit(p->out, "null");
+	else
+		out__lit(p->out, "-");
+}
+
 static void print_char(struct printer *p, uint64_t v)
 {
 	char c = (char)v;
@@ -333,6 +343,9 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 		break;
 	case REC_FMT_REAL:
 		print_real(p, v);
+		break;
+	case REC_FMT_CPU:
+		print_cpu(p, v);
 		break;
 	case REC_FMT_CHAR:
 		print_char(p, v);

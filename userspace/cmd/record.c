@@ -23,6 +23,9 @@
 #include "userspace/source/probe.h"
 #include "userspace/source/recorder.h"
 
+#define RING_LEAST 4096
+#define RING_MOST  (16u << 20)
+
 struct record_opts {
 	const char *output;
 	bool force;
@@ -77,11 +80,12 @@ static const struct opt rows[] = {
 	 .more = "Without it, a probe that cannot be attached is said and the rest is recorded.",
 	 OPT_OFFSET(record_opts, require)},
 	{"memory", 'm', OPT_SIZE, "SIZE", "memory of all kernel rings together (default 64M)",
-	 .more = "Each cpu has a ring of its own: the largest power of two so that all fit, at "
-		 "most 16M. What finds a ring full is lost, and counted.",
-	 OPT_OFFSET(record_opts, memory)},
+	 .more = "Each cpu has a ring of its own: the largest power of two so that all fit, 4K to "
+		 "16M (recorder.ring_bytes in 'xpugap info'). What finds a ring full is lost, and "
+		 "counted.",
+	 OPT_OFFSET(record_opts, memory), .def = "64M"},
 	{"max-duration", 0, OPT_TIME, "TIME", "end the recording after TIME; the target runs on",
-	 OPT_OFFSET(record_opts, max_duration_ns)},
+	 .more = "0 is no limit.", OPT_OFFSET(record_opts, max_duration_ns)},
 	{"max-size", 0, OPT_SIZE, "SIZE",
 	 "end the recording when FILE has SIZE; the target runs on",
 	 OPT_OFFSET(record_opts, max_size)},
@@ -464,6 +468,26 @@ static int record(struct record *r, char **argv)
 	return err || r->status ? EXIT_FAILED : EXIT_OK;
 }
 
+/* All rings together; each of them has RING_LEAST to RING_MOST. */
+static int check_memory(uint64_t bytes)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char least[32], most[32];
+
+	cpus = cpus > 0 ? cpus : 1;
+	format__bytes(least, sizeof(least), (uint64_t)cpus * RING_LEAST);
+	format__bytes(most, sizeof(most), (uint64_t)cpus * RING_MOST);
+	if (bytes < (uint64_t)cpus * RING_LEAST) {
+		log_error("record: --memory must be at least %s (4 KiB for each of %ld cpus)",
+			  least, cpus);
+		return -EINVAL;
+	}
+	if (bytes > (uint64_t)cpus * RING_MOST)
+		log_info("--memory: no more than %s is used (16 MiB for each of %ld cpus)", most,
+			 cpus);
+	return 0;
+}
+
 static int run_source(const struct record_opts *o, int argc)
 {
 	struct caller caller;
@@ -516,6 +540,8 @@ static int run(const void *values, int argc, char **argv)
 		log_error("record: --level must be 1 to 19");
 		goto out;
 	}
+	if (check_memory(o->memory))
+		goto out;
 	if (o->source) {
 		status = run_source(o, argc);
 		goto out;

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,8 +73,38 @@ static char *newest_run(void)
 	return found;
 }
 
+/* Does its first line tell of an event, as Milabench's files do? */
+static bool is_log(const char *dir, const char *name)
+{
+	char path[PATH_MAX], line[4096] = "";
+	FILE *f = NULL;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path))
+		f = fopen(path, "re");
+	if (f && !fgets(line, sizeof(line), f))
+		*line = '\0';
+	if (f)
+		fclose(f);
+	return line[strspn(line, " \t")] == '{' && strstr(line, "\"event\"");
+}
+
+/* What xpugap run writes before anything else, and after it. */
+static bool is_run(const char *dir)
+{
+	static const char *const names[] = {"config.json", "summary.json"};
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]) < (int)sizeof(path) &&
+		    exists(path))
+			return true;
+	return false;
+}
+
 static int has_logs(const char *dir)
 {
+	bool ours = is_run(dir);
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	const char *dot;
@@ -85,9 +116,26 @@ static int has_logs(const char *dir)
 	}
 	while (!found && (e = readdir(d))) {
 		dot = strrchr(e->d_name, '.');
-		found = dot && strcmp(dot, ".data") == 0;
+		found = dot && dot != e->d_name && strcmp(dot, ".data") == 0 &&
+			(ours || is_log(dir, e->d_name));
 	}
 	closedir(d);
+	return found;
+}
+
+static bool holds_trace(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	const char *dot;
+	bool found = false;
+
+	while (!found && d && (e = readdir(d))) {
+		dot = strrchr(e->d_name, '.');
+		found = dot && e->d_name[0] != '.' && strcmp(dot, ".xpt") == 0;
+	}
+	if (d)
+		closedir(d);
 	return found;
 }
 
@@ -107,6 +155,13 @@ static int find_trace(struct report *r, bool required)
 	free(path);
 	if (!required)
 		return 0;
+	if (!holds_trace(r->dir)) {
+		log_error(
+			"'%s' is not the directory of a run (there is no config.json with *.data, "
+			"no trace *.xpt, and no *.data of Milabench in it)",
+			r->dir);
+		return -ENOENT;
+	}
 	err = traces__find(&t, 1, &r->dir);
 	if (err)
 		return err;

@@ -352,7 +352,7 @@ static void complain_unknown(const struct opt *rows, const char *what, const cha
 	if (near)
 		log_error("%s: unknown option '--%s', did you mean '--%s'?", what, word, near);
 	else
-		log_error("%s: unknown option '--%s' (see 'xpugap help')", what, word);
+		log_error("%s: unknown option '--%s' (see 'xpugap help %s')", what, word, what);
 }
 
 int opts__set(const struct opt *rows, void *values, const char *what, const char *name,
@@ -437,7 +437,8 @@ static int parse_short(const struct opt *rows, void *values, const char *what, i
 		for (o = rows; o && o->name && o->letter != *p; o++)
 			;
 		if (!o || !o->name) {
-			log_error("%s: unknown option '-%c' (see 'xpugap help')", what, *p);
+			log_error("%s: unknown option '-%c' (see 'xpugap help %s')", what, *p,
+				  what);
 			return -EINVAL;
 		}
 		if (o->type == OPT_FLAG) {

@@ -208,6 +208,7 @@ static uint64_t draw_value(struct source *s, const struct record_field *f)
 	case REC_FMT_HOOK_STATE:
 	case REC_FMT_ROW_STATE:
 		return 1 + r % 2;
+	case REC_FMT_CPU:
 	case REC_FMT_DEC:
 		return f->width == 8 ? s->made / 4 : r % 8;
 	default:

@@ -31,6 +31,7 @@
 #define PRIORITY_NICE (-20)
 
 struct recorder {
+	uint64_t ring_bytes; /* of each cpu; 0: none */
 	struct trace_writer *writer;
 	const struct source_ops *ops[MAX_SOURCES];
 	struct source *sources[MAX_SOURCES];
@@ -145,6 +146,7 @@ struct recorder *recorder__new(const struct recorder_opts *o)
 	r->max_sleep_ns = MAX_SLEEP_NS;
 	if (ring && ring * 500000000ULL / FULL_SPEED < MAX_SLEEP_NS) /* half a ring */
 		r->max_sleep_ns = ring * 500000000ULL / FULL_SPEED;
+	r->ring_bytes = ring;
 out:
 	if (err) {
 		if (!r || !r->writer) /* a source has said it itself */
@@ -212,6 +214,16 @@ static int check_hooks(struct recorder *r)
 	return err;
 }
 
+static int write_ring_bytes(struct recorder *r)
+{
+	char text[24];
+
+	if (!r->ring_bytes)
+		return 0;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)r->ring_bytes);
+	return trace_writer__meta(r->writer, hostclock__now(), "recorder.ring_bytes", text);
+}
+
 static int read_clocks(struct recorder *r, uint64_t now)
 {
 	struct rec_clock rec;
@@ -254,7 +266,7 @@ int recorder__start(struct recorder *r)
 		run_before_others();
 	err = read_clocks(r, hostclock__now());
 	if (!err)
-		err = host__write(r->writer);
+		err = host__write(r->writer) ?: write_ring_bytes(r);
 	if (err)
 		return writer_failed(r, err);
 	for (i = 0; !err && i < r->nsources; i++)

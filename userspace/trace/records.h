@@ -34,6 +34,7 @@ enum record_format {
 	REC_FMT_BLOCK_OP,
 	REC_FMT_FILE_CALL,
 	REC_FMT_CHAR,
+	REC_FMT_CPU,
 	REC_FMT_LEN,
 	REC_FMT_PAD,
 	REC_FMT_COMM, /* REC_COMM_LEN bytes of text */

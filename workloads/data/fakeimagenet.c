@@ -298,9 +298,11 @@ int fakeimagenet__ensure(const char *root, uint64_t count, int (*progress)(const
 	}
 	if (!err)
 		err = ensure_locked(&m, progress);
-	if (err)
+	if (err && err != -EINTR)
 		log_error("cannot make the images in '%s': %s%s", path, log__err(err),
-			  err == -ENOSPC ? " (another place is chosen by --data-dir)" : "");
+			  err == -ENOSPC || err == -EACCES || err == -EPERM || err == -EROFS
+				  ? " (--data-dir names another place)"
+				  : "");
 	if (m.fd >= 0)
 		close(m.fd);
 	free(m.sizes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "workloads/device/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "userspace/lib/log.h"
@@ -19,11 +20,17 @@ static const char *const names[] = {DEVICE_TABLE(DEVICE_NAME)};
 static void print_unknown(const char *name)
 {
 	const char *near = opt__nearest(name, names, sizeof(names) / sizeof(names[0]));
+	char here[256] = "";
+	size_t i;
 
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		snprintf(here + strlen(here), sizeof(here) - strlen(here), "%s%s", i ? ", " : "",
+			 names[i]);
 	if (near)
-		log_error("no device '%s' (did you mean '%s'?)", name, near);
+		log_error("no device '%s' (did you mean '%s'?); devices here: %s", name, near,
+			  here);
 	else
-		log_error("no device '%s' (see 'xpugap list devices')", name);
+		log_error("no device '%s'; devices here: %s", name, here);
 }
 
 const struct device_ops *device__find(const char *spec, const char **rest)
