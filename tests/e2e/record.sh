@@ -85,11 +85,11 @@ said "unknown probe 'tasks', did you mean 'task'?"
 record 2 --outptu t6 -- true
 said "did you mean '--output'"
 record 2 --memory lots -- true
+said "lots"
 for size in 0 1K; do
 	record 2 -m $size -- true
 	said "memory must be at least"
 done
-said "lots"
 [ -e t6 ] && fail "a trace of nothing is left"
 
 # ---- a pipe ----

@@ -130,20 +130,41 @@ static size_t add_devices(struct row *r)
 	return n;
 }
 
+static bool same_lack(const struct row *a, const struct row *b)
+{
+	return a->result.state != FEATURE_OK && b->result.state != FEATURE_OK &&
+	       strcmp(a->kind, b->kind) == 0 && strcmp(a->why, b->why) == 0 &&
+	       strcmp(a->remedy, b->remedy) == 0;
+}
+
+/* With one before it that lacks the same? */
+static bool is_told(const struct row *r, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < i; k++)
+		if (same_lack(&r[k], &r[i]))
+			return true;
+	return false;
+}
+
 /* What is not as it should be, with the reason to care and what to do. */
 static void print_remedies(const struct row *r, size_t n)
 {
 	bool head = false;
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < n; i++) {
-		if (r[i].result.state == FEATURE_OK)
+		if (r[i].result.state == FEATURE_OK || is_told(r, i))
 			continue;
 		if (!head)
 			fputs("\nwhat to do:\n", stdout);
 		head = true;
-		printf("  %s %s: %s%s%s\n", r[i].kind, r[i].name, r[i].why,
-		       *r[i].remedy ? "\n      " : "", r[i].remedy);
+		printf("  %s %s", r[i].kind, r[i].name);
+		for (k = i + 1; k < n; k++)
+			if (same_lack(&r[i], &r[k]))
+				printf(", %s", r[k].name);
+		printf(": %s%s%s\n", r[i].why, *r[i].remedy ? "\n      " : "", r[i].remedy);
 	}
 }
 

@@ -86,9 +86,24 @@ static void probe_jit(const struct kernel_facts *k, struct feature_result *r)
 		set(r, FEATURE_OK, "", "on");
 }
 
+/* With the path of this very program, as a shell takes it. */
+static const char *setcap_line(char *buf, size_t size)
+{
+	char path[256];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n < 0 ? 0 : n] = '\0';
+	/* one that is cut short, or that a shell would take otherwise, is nobody's */
+	if (n < 0 || n == sizeof(path) - 1 || strpbrk(path, " \t\n'\"\\$`*?[]{}()<>|&;#~!"))
+		strcpy(path, "xpugap");
+	snprintf(buf, size, "run it by sudo, or: setcap cap_bpf,cap_perfmon,cap_sys_nice+ep %s",
+		 path);
+	return buf;
+}
+
 static void probe_capabilities(const struct kernel_facts *k, struct feature_result *r)
 {
-	char text[96];
+	char text[96], line[sizeof(r->remedy)];
 
 	if (k->cap_sys_admin) {
 		set(r, FEATURE_OK, "", "CAP_SYS_ADMIN (user %u)", geteuid());
@@ -99,9 +114,8 @@ static void probe_capabilities(const struct kernel_facts *k, struct feature_resu
 	if (k->cap_bpf && k->cap_perfmon)
 		set(r, FEATURE_OK, "", "%s(user %u)", text, geteuid());
 	else
-		set(r, FEATURE_MISSING,
-		    "run it by sudo, or: setcap cap_bpf,cap_perfmon,cap_sys_nice+ep xpugap",
-		    "%s(user %u)", *text ? text : "none ", geteuid());
+		set(r, FEATURE_MISSING, setcap_line(line, sizeof(line)), "%s(user %u)",
+		    *text ? text : "none ", geteuid());
 }
 
 static void probe_unprivileged_bpf(const struct kernel_facts *k, struct feature_result *r)

@@ -23,8 +23,9 @@
 #include "userspace/source/probe.h"
 #include "userspace/source/recorder.h"
 
-#define RING_LEAST 4096
-#define RING_MOST  (16u << 20)
+#define RING_LEAST     4096
+#define RING_MOST      (16u << 20)
+#define DEFAULT_MEMORY (64u << 20)
 
 struct record_opts {
 	const char *output;
@@ -482,7 +483,8 @@ static int check_memory(uint64_t bytes)
 			  least, cpus);
 		return -EINVAL;
 	}
-	if (bytes > (uint64_t)cpus * RING_MOST)
+	/* the default is meant to be too much for a small machine */
+	if (bytes > (uint64_t)cpus * RING_MOST && bytes > DEFAULT_MEMORY)
 		log_info("--memory: no more than %s is used (16 MiB for each of %ld cpus)", most,
 			 cpus);
 	return 0;

@@ -169,6 +169,46 @@ static void about_hooks(const struct report *r, struct speaker *sp)
 	}
 }
 
+static bool is_told_of(enum rec_hook_id hook)
+{
+	return hook == REC_HOOK_SCHED || hook == REC_HOOK_TASK || hook == REC_HOOK_SYSCALL ||
+	       hook == REC_HOOK_MARK || hook == REC_HOOK_META;
+}
+
+/* A hook that the kernel refused, and that has no sentence of its own? */
+static bool is_refused(const struct report *r, uint32_t hook, const char **why)
+{
+	const struct session_hook *h = &r->session->hooks[hook];
+
+	*why = h->reason && *h->reason ? h->reason : "no reason is given";
+	return h->told && h->state == REC_HOOK_REFUSED && !is_told_of(hook) &&
+	       record__hook_name(hook);
+}
+
+/* The others that were refused, those for one reason together. */
+static void about_refused(const struct report *r, struct speaker *sp)
+{
+	const char *why, *other;
+	char names[256];
+	uint32_t i, k;
+	bool first;
+
+	for (i = 0; i < REC_HOOK_MAX; i++) {
+		if (!is_refused(r, i, &why))
+			continue;
+		for (k = 0, first = true; k < i; k++)
+			first = first && !(is_refused(r, k, &other) && strcmp(why, other) == 0);
+		if (!first)
+			continue;
+		*names = '\0';
+		for (k = i; k < REC_HOOK_MAX; k++)
+			if (is_refused(r, k, &other) && strcmp(why, other) == 0)
+				snprintf(names + strlen(names), sizeof(names) - strlen(names),
+					 "%s'%s'", *names ? ", " : "", record__hook_name(k));
+		say(sp, "not recorded either (%s): %s", why, names);
+	}
+}
+
 /* The share of the step threads' time of which nothing is known. */
 static double unknown_share(const struct report_workload *w)
 {
@@ -243,6 +283,7 @@ static void about_trace(const struct report *r, struct speaker *sp)
 	about_losses(r, sp);
 	about_altered(r, sp);
 	about_hooks(r, sp);
+	about_refused(r, sp);
 	if (steps__streams(r->steps) == 0 && r->session->nrows)
 		say(sp, "no workload came to its first step: what follows is of the whole "
 			"recording");

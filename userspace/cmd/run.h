@@ -61,7 +61,8 @@ struct run {
 	json_t *devices;    /* what workloads have said of them: {spec: {...}} */
 	uint64_t failed;    /* processes of rows that did */
 	uint64_t finished;
-	int err; /* a result could not be written */
+	uint64_t observations; /* of all of them */
+	int err;	       /* a result could not be written */
 };
 
 /*

@@ -375,6 +375,8 @@ bool child__finish(struct child *c)
 	char reason[160], loss[48] = "";
 	bool ok = child__judge(c, reason, sizeof(reason));
 
+	c->run->observations += c->observations;
+
 	if (c->has_loss)
 		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);
 	if (ok) {

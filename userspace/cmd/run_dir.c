@@ -354,7 +354,8 @@ int run_dir__summarise(const struct run *r)
 		err = milabench__finish(m);
 	if (!err)
 		err = write_summary(r, m);
-	if (!err) {
+	/* where nothing was measured a table has nothing but nan */
+	if (!err && (r->observations || r->failed < r->finished)) {
 		milabench__print(m, stdout);
 		err = milabench__print_steps(m, stdout);
 	}
