@@ -592,7 +592,7 @@ out:
 
 const struct cmd cmd_record = {
 	.name = "record",
-	.summary = "run a program and record it",
+	.summary = "run a program, or take one that runs, and record it",
 	.operands = "-- CMD [ARG...]",
 	.runs_program = true,
 	.description =
@@ -613,6 +613,8 @@ const struct cmd cmd_record = {
 		"killed, CMD lives on and the trace can be read; the last quarter of a second may "
 		"be "
 		"missing.\n\n"
+		"With -p, --cgroup, --container or -a no CMD is run, but what runs already is "
+		"recorded, from then on and without touching it, until it has ended or Ctrl-C.\n\n"
 		"When CMD has ended, processes that it left behind are no longer recorded unless "
 		"--wait-tree is given.",
 	.opts = rows,

@@ -66,8 +66,9 @@ static int check_process(pid_t pid)
 		return -ESRCH;
 	}
 	if (check_rights(pid)) {
-		log_error("cannot record process %d: '%s' is another user's (run it as root)", pid,
-			  st.comm);
+		log_error("cannot record process %d: '%s' may not be looked into: it is another "
+			  "user's, or has more rights than we (run it as root)",
+			  pid, st.comm);
 		return -EPERM;
 	}
 	return 0;

@@ -106,7 +106,7 @@ int proc__each_thread(pid_t pid, int (*fn)(void *arg, pid_t tid), void *arg)
 static int find_living(void *arg, pid_t tid)
 {
 	const pid_t *pid = arg;
-	struct proc_stat st;
+	struct proc_stat st = {0};
 
 	return proc__stat(*pid, tid, &st) == 0 && !proc_stat__ended(&st);
 }
