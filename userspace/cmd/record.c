@@ -562,7 +562,6 @@ static int run(const void *values, int argc, char **argv)
 	ropts.attach = attach;
 	if (probe__check(probes) || probe__check(require))
 		goto out;
-	status = EXIT_FAILED;
 	if (o->quiet)
 		log__set_level(LOG_WARNING);
 	r.name = attach ? r.target.name : argv[0];
