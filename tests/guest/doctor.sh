@@ -8,7 +8,7 @@ set -u
 cd "$TMPDIR" || exit 1
 trap 'rm -f rows known' EXIT
 "$XPUGAP" doctor --json >rows || echo "doctor ended with $?"
-# which probes there are is said by another command; marks come from programs, not from the kernel
+# which probes there are is said by another command; marks come from programs, mappings from perf
 "$XPUGAP" list probes --json >known || exit 1
 # the kernel puts the mode in force into brackets
 mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
@@ -16,7 +16,7 @@ mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
 # prints the claims that do not hold
 broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list known '
 	[.[] | select(.kind == "hook")] as $hooks |
-	[$list[0].probes[] | select(.hook != "mark") | .name] as $probes |
+	[$list[0].probes[] | select(.hook | IN("mark", "sideband") | not) | .name] as $probes |
 	(.[] | select(.name == "kernel") | .found) as $kernel |
 	(.[] | select(.name == "lockdown") | .found) as $lockdown |
 	{
