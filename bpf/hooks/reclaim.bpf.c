@@ -4,6 +4,7 @@
  * little, or a cgroup has reached its limit.
  */
 #include "bpf/include/filter.bpf.h"
+#include "bpf/include/reclaim.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -18,60 +19,34 @@ static __always_inline __u64 memory_cgroup(struct task_struct *task)
 	return css ? BPF_CORE_READ((struct cgroup_subsys_state *)css, cgroup, kn, id) : 0;
 }
 
-static __always_inline int begin(void)
+static __always_inline struct task_state *current_state(void)
 {
-	struct task_state *s = filter__find(bpf_get_current_task_btf());
-
-	if (s)
-		s->reclaim_ns = bpf_ktime_get_ns();
-	return 0;
-}
-
-static __always_inline int end(__u64 pages, bool by_cgroup)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *s = filter__find(task);
-	struct hook_counts *h = counts__get(REC_HOOK_RECLAIM);
-	struct rec_reclaim *rec;
-	__u64 start;
-
-	if (!s || !h || !s->reclaim_ns)
-		return 0;
-	start = s->reclaim_ns;
-	s->reclaim_ns = 0;
-	h->hits++;
-	rec = ring__reserve(h, REC_RECLAIM, sizeof(*rec));
-	if (!rec)
-		return 0;
-	rec->hdr.tid = task->pid;
-	rec->hdr.time_ns = bpf_ktime_get_ns();
-	rec->duration_ns = rec->hdr.time_ns - start;
-	rec->pages = pages;
-	rec->cgroup = by_cgroup ? memory_cgroup(task) : 0;
-	ring__submit(h, rec);
-	return 0;
+	return filter__find(bpf_get_current_task_btf());
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
 int BPF_PROG(direct_begin)
 {
-	return begin();
+	return reclaim__begin(current_state());
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int BPF_PROG(direct_end, unsigned long pages)
 {
-	return end(pages, false);
+	return reclaim__end(current_state(), pages, 0);
 }
 
 SEC("?tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(memcg_begin)
 {
-	return begin();
+	return reclaim__begin(current_state());
 }
 
 SEC("?tp_btf/mm_vmscan_memcg_reclaim_end")
 int BPF_PROG(memcg_end, unsigned long pages)
 {
-	return end(pages, true);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *s = filter__find(task);
+
+	return s ? reclaim__end(s, pages, memory_cgroup(task)) : 0;
 }
