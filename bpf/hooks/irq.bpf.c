@@ -27,21 +27,9 @@ SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(&c->irq, irq) : 0, t;
-	struct hook_counts *h;
-	__u32 flags;
+	__u64 start = c ? irq__end(&c->irq, irq) : 0;
 
-	if (!c || !start)
-		return 0;
-	flags = irq__flags(&c->irq, is_target());
-	if (!flags)
-		return 0;
-	h = &c->hook[REC_HOOK_IRQ];
-	t = cost__begin(h);
-	irq__name(h, irq, action->name);
-	irq__tell(h, start, irq, flags | (ret ? REC_IRQ_HANDLED : 0));
-	cost__end(h, t);
-	return 0;
+	return c && start ? irq__ended(c, start, is_target(), irq, ret, action->name) : 0;
 }
 
 SEC("tp_btf/softirq_entry")
@@ -56,18 +44,7 @@ SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_exit, unsigned int vec)
 {
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(&c->softirq, vec) : 0, t;
-	struct hook_counts *h;
-	__u32 flags;
+	__u64 start = c ? irq__end(&c->softirq, vec) : 0;
 
-	if (!c || !start)
-		return 0;
-	flags = irq__flags(&c->softirq, is_target());
-	if (!flags)
-		return 0;
-	h = &c->hook[REC_HOOK_IRQ];
-	t = cost__begin(h);
-	softirq__tell(h, start, vec, flags);
-	cost__end(h, t);
-	return 0;
+	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
 }

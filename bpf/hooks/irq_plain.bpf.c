@@ -31,20 +31,13 @@ int irq_handler_entry(void *ctx)
 SEC("tracepoint/irq/irq_handler_exit")
 int irq_handler_exit(void *ctx)
 {
-	__u32 irq = plain__u32(ctx, at_exit_irq), flags;
+	__u32 irq = plain__u32(ctx, at_exit_irq);
 	struct cpu_state *c = cpu__get();
 	__u64 start = c ? irq__end(&c->irq, irq) : 0;
-	struct hook_counts *h;
 
 	if (!c || !start)
 		return 0;
-	flags = irq__flags(&c->irq, is_target());
-	if (!flags)
-		return 0;
-	h = &c->hook[REC_HOOK_IRQ];
-	h->hits++;
-	irq__tell(h, start, irq, flags | (plain__u32(ctx, at_exit_ret) ? REC_IRQ_HANDLED : 0));
-	return 0;
+	return irq__ended(c, start, is_target(), irq, plain__u32(ctx, at_exit_ret), NULL);
 }
 
 SEC("tracepoint/irq/softirq_entry")
@@ -58,18 +51,9 @@ int softirq_entry(void *ctx)
 SEC("tracepoint/irq/softirq_exit")
 int softirq_exit(void *ctx)
 {
-	__u32 vec = plain__u32(ctx, at_exit_vec), flags;
+	__u32 vec = plain__u32(ctx, at_exit_vec);
 	struct cpu_state *c = cpu__get();
 	__u64 start = c ? irq__end(&c->softirq, vec) : 0;
-	struct hook_counts *h;
 
-	if (!c || !start)
-		return 0;
-	flags = irq__flags(&c->softirq, is_target());
-	if (!flags)
-		return 0;
-	h = &c->hook[REC_HOOK_IRQ];
-	h->hits++;
-	softirq__tell(h, start, vec, flags);
-	return 0;
+	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
 }

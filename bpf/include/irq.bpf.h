@@ -73,33 +73,57 @@ static __always_inline void irq__name(struct hook_counts *h, __u32 irq, const ch
 	ring__submit(h, rec);
 }
 
-static __always_inline void irq__tell(struct hook_counts *h, __u64 start, __u32 irq, __u32 flags)
+/*
+ * The handler of @irq returned @ret, while a target was on the cpu or not. @name may be NULL where
+ * it was told before.
+ */
+static __always_inline int irq__ended(struct cpu_state *c, __u64 start, bool target, __u32 irq,
+				      int ret, const char *name)
 {
-	struct rec_irq *rec = ring__reserve(h, REC_IRQ, sizeof(*rec));
+	__u32 flags = irq__flags(&c->irq, target);
+	struct hook_counts *h = &c->hook[REC_HOOK_IRQ];
+	struct rec_irq *rec;
+	__u64 t;
 
+	if (!flags)
+		return 0;
+	t = cost__begin(h);
+	if (name)
+		irq__name(h, irq, name);
+	rec = ring__reserve(h, REC_IRQ, sizeof(*rec));
 	if (!rec)
-		return;
+		return 0;
 	rec->hdr.tid = (__u32)bpf_get_current_pid_tgid();
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->duration_ns = rec->hdr.time_ns - start;
 	rec->irq = irq;
-	rec->flags = flags;
+	rec->flags = flags | (ret ? REC_IRQ_HANDLED : 0);
 	ring__submit(h, rec);
+	cost__end(h, t);
+	return 0;
 }
 
-static __always_inline void softirq__tell(struct hook_counts *h, __u64 start, __u32 vec,
-					  __u32 flags)
+static __always_inline int softirq__ended(struct cpu_state *c, __u64 start, bool target, __u32 vec)
 {
-	struct rec_softirq *rec = ring__reserve(h, REC_SOFTIRQ, sizeof(*rec));
+	__u32 flags = irq__flags(&c->softirq, target);
+	struct hook_counts *h = &c->hook[REC_HOOK_IRQ];
+	struct rec_softirq *rec;
+	__u64 t;
 
+	if (!flags)
+		return 0;
+	t = cost__begin(h);
+	rec = ring__reserve(h, REC_SOFTIRQ, sizeof(*rec));
 	if (!rec)
-		return;
+		return 0;
 	rec->hdr.tid = (__u32)bpf_get_current_pid_tgid();
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->duration_ns = rec->hdr.time_ns - start;
 	rec->vec = vec;
 	rec->flags = flags;
 	ring__submit(h, rec);
+	cost__end(h, t);
+	return 0;
 }
 
 #endif
