@@ -20,14 +20,14 @@ int BPF_PROG(irq_handler_entry, int irq, struct irqaction *action)
 {
 	struct cpu_state *c = cpu__get();
 
-	return c ? irq__begin(&c->irq, irq) : 0;
+	return c ? irq__begin(c, &c->irq, irq) : 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(&c->irq, irq) : 0;
+	__u64 start = c ? irq__end(c, &c->irq, irq) : 0;
 
 	return c && start ? irq__ended(c, start, is_target(), irq, ret, action->name) : 0;
 }
@@ -37,14 +37,14 @@ int BPF_PROG(softirq_entry, unsigned int vec)
 {
 	struct cpu_state *c = cpu__get();
 
-	return c ? irq__begin(&c->softirq, vec) : 0;
+	return c ? irq__begin(c, &c->softirq, vec) : 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_exit, unsigned int vec)
 {
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(&c->softirq, vec) : 0;
+	__u64 start = c ? irq__end(c, &c->softirq, vec) : 0;
 
 	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
 }

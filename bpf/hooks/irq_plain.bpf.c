@@ -25,7 +25,7 @@ int irq_handler_entry(void *ctx)
 	if (!c)
 		return 0;
 	irq__name(&c->hook[REC_HOOK_IRQ], irq, ctx + (where & 0xffff));
-	return irq__begin(&c->irq, irq);
+	return irq__begin(c, &c->irq, irq);
 }
 
 SEC("tracepoint/irq/irq_handler_exit")
@@ -33,7 +33,7 @@ int irq_handler_exit(void *ctx)
 {
 	__u32 irq = plain__u32(ctx, at_exit_irq);
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(&c->irq, irq) : 0;
+	__u64 start = c ? irq__end(c, &c->irq, irq) : 0;
 
 	if (!c || !start)
 		return 0;
@@ -45,7 +45,7 @@ int softirq_entry(void *ctx)
 {
 	struct cpu_state *c = cpu__get();
 
-	return c ? irq__begin(&c->softirq, plain__u32(ctx, at_entry_vec)) : 0;
+	return c ? irq__begin(c, &c->softirq, plain__u32(ctx, at_entry_vec)) : 0;
 }
 
 SEC("tracepoint/irq/softirq_exit")
@@ -53,7 +53,7 @@ int softirq_exit(void *ctx)
 {
 	__u32 vec = plain__u32(ctx, at_exit_vec);
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(&c->softirq, vec) : 0;
+	__u64 start = c ? irq__end(c, &c->softirq, vec) : 0;
 
 	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
 }

@@ -59,9 +59,8 @@ SEC("tp_btf/contention_end")
 int BPF_PROG(contention_end, void *lock, int ret)
 {
 	struct task_state *s = filter__find(bpf_get_current_task_btf());
-	struct hook_counts *h = counts__get(REC_HOOK_LOCK);
 
-	if (s && h)
-		lock__end(h, s, (__u64)lock, ret);
+	if (s)
+		lock__end(s, (__u64)lock, ret);
 	return 0;
 }

@@ -26,9 +26,8 @@ SEC("tracepoint/lock/contention_end")
 int contention_end(void *ctx)
 {
 	struct task_state *s = plain__find(plain__tid());
-	struct hook_counts *h = counts__get(REC_HOOK_LOCK);
 
-	if (s && h)
-		lock__end(h, s, plain__u64(ctx, at_end_lock), plain__u32(ctx, at_end_ret));
+	if (s)
+		lock__end(s, plain__u64(ctx, at_end_lock), plain__u32(ctx, at_end_ret));
 	return 0;
 }

@@ -16,24 +16,29 @@ struct {
 	__type(value, __u64);
 } named SEC(".maps");
 
-static __always_inline int irq__begin(struct handling *w, __u32 nr)
+static __always_inline int irq__begin(struct cpu_state *c, struct handling *w, __u32 nr)
 {
-	if (w->start_ns) /* inside another one, whose time it is then */
-		return 0;
+	if (w->start_ns && w->start_ns >= c->hook[REC_HOOK_IRQ].skipped_ns)
+		return 0; /* inside another one, whose time it is then */
 	w->nr = nr;
 	w->woke = 0;
 	w->start_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-/* When what was begun as @nr began; 0 if it is another one that ends. */
-static __always_inline __u64 irq__end(struct handling *w, __u32 nr)
+/* When what was begun as @nr began; 0 if it is another one that ends, or not known. */
+static __always_inline __u64 irq__end(struct cpu_state *c, struct handling *w, __u32 nr)
 {
 	__u64 start = w->nr == nr ? w->start_ns : 0;
+	struct hook_counts *h = &c->hook[REC_HOOK_IRQ];
 
-	if (start)
-		w->start_ns = 0;
-	return start;
+	if (!start)
+		return 0;
+	w->start_ns = 0;
+	if (start >= h->skipped_ns)
+		return start;
+	__sync_fetch_and_add(&h->lost_state, 1);
+	return 0;
 }
 
 /* enum rec_irq_flags of what was handled; 0 if it concerns no target. */

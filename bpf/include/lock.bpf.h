@@ -19,11 +19,29 @@ static __always_inline struct lock_wait *lock__find(struct task_state *s, __u64 
 	return s->waits[1].lock ? NULL : &s->waits[1];
 }
 
+/* Forget waits whose ends the kernel may have skipped, and count them. */
+static __always_inline void lock__forget(struct hook_counts *h, struct task_state *s)
+{
+	int i;
+
+	for (i = 0; i < LOCK_WAITS; i++) {
+		if (!s->waits[i].lock || s->waits[i].start_ns >= h->skipped_ns)
+			continue;
+		s->waits[i].lock = 0;
+		__sync_fetch_and_add(&h->lost_state, 1);
+	}
+}
+
 /* A wait begins: to be filled with the rest. NULL if it had begun already, or has no place. */
 static __always_inline struct lock_wait *lock__begin(struct task_state *s, __u64 lock)
 {
-	struct lock_wait *w = lock__find(s, lock);
+	struct hook_counts *h = counts__get(REC_HOOK_LOCK);
+	struct lock_wait *w;
 
+	if (!h)
+		return NULL;
+	lock__forget(h, s);
+	w = lock__find(s, lock);
 	if (!w || w->lock == lock)
 		return NULL;
 	w->start_ns = bpf_ktime_get_ns();
@@ -31,13 +49,17 @@ static __always_inline struct lock_wait *lock__begin(struct task_state *s, __u64
 	return w;
 }
 
-static __always_inline void lock__end(struct hook_counts *h, struct task_state *s, __u64 lock,
-				      int ret)
+static __always_inline void lock__end(struct task_state *s, __u64 lock, int ret)
 {
-	struct lock_wait *w = lock__find(s, lock);
+	struct hook_counts *h = counts__get(REC_HOOK_LOCK);
 	struct rec_lock_wait *rec;
+	struct lock_wait *w;
 	__u64 t;
 
+	if (!h)
+		return;
+	lock__forget(h, s);
+	w = lock__find(s, lock);
 	if (!w || w->lock != lock)
 		return;
 	w->lock = 0;

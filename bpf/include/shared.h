@@ -17,10 +17,12 @@ _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");
  * @hits: events of the target that the hook saw
  * @records: what it put into the ring
  * @lost_ring: records for which the ring had no room
- * @lost_state: events missed because a task's state could not be allocated
+ * @lost_state: events missed because their beginning was not kept, or not to be trusted
  * @cost_ns, @cost_hits: run time of the programs over that many hits
+ * @skipped_ns: until then the kernel skipped programs: of what began before, the end may have gone
+ *		unseen. The recorder writes it
  *
- * Written on its cpu only. Programs at tracepoints run with preemption off, and those of one family
+ * All else is written on its cpu only. Programs at tracepoints run with preemption off, and those of one family
  * do not run in each other's interrupts, so plain additions do for their hits and records;
  * programs that may be preempted, and all losses, are counted atomically.
  */
@@ -31,6 +33,7 @@ struct hook_counts {
 	__u64 lost_state;
 	__u64 cost_ns;
 	__u64 cost_hits;
+	__u64 skipped_ns;
 };
 
 enum call_flags {

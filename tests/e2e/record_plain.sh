@@ -73,6 +73,31 @@ print(len(mine) - inv, voluntary, inv, involuntary)
 sys.exit(len(mine) - inv != voluntary or inv != involuntary)
 PY
 
+# where the kernel skipped the end of a wait, the next one must not be told to have begun with it: a
+# thread faults in nothing while it waits
+"$XPUGAP" record --no-btf -f -q -e fault,lock -o trace -- "$BUILD/tests/e2e/locks" >out 2>err || fail "locks"
+"$XPUGAP" dump --json -t lock_wait,fault,lost trace >events
+python3 - <<'PY' || fail "a wait goes on while its thread faults"
+import bisect, json, sys
+
+recs = [json.loads(line) for line in open("events")]
+lost = [(r["fields"]["since_ns"], r["time_ns"]) for r in recs if r["type"] == "lost"]
+faults, waits = {}, 0
+for r in recs:
+    if r["type"] == "fault":
+        faults.setdefault(r["tid"], []).append(r["time_ns"])
+for r in recs:
+    if r["type"] != "lock_wait":
+        continue
+    waits += 1
+    begin, end = r["time_ns"] - r["fields"]["duration_ns"], r["time_ns"]
+    mine = faults.get(r["tid"], [])
+    i = bisect.bisect_right(mine, begin)
+    if i < len(mine) and mine[i] < end and not any(b <= end and begin <= e for b, e in lost):
+        sys.exit(f"{r}: a fault at {mine[i]}")
+sys.exit(waits < 2)
+PY
+
 "$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/ioctl_kinds" blocked >out 2>err || fail "blocked"
 "$XPUGAP" dump --json -t 'ioctl*' trace >events
 holds '[.[] | select(.type == "ioctl_blocked" and .fields.cmd == "0xc0502100")] | length == 1'

@@ -175,6 +175,7 @@ static int check_nested(struct source *s, enum rec_hook_id hook)
 	if (n <= s->nested[hook])
 		return 0;
 	s->nested[hook] = n;
+	hooks__distrust(s->hooks, hook, hostclock__now());
 	return write_lost(s, hook, REC_NO_CPU, REC_LOST_NESTED, more, s->counted_ns);
 }
 

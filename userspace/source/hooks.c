@@ -228,3 +228,11 @@ uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook)
 	}
 	return sum;
 }
+
+void hooks__distrust(struct hooks *h, enum rec_hook_id hook, uint64_t now)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < h->ncpus; cpu++)
+		__atomic_store_n(&h->cpus[cpu].hook[hook].skipped_ns, now, __ATOMIC_RELAXED);
+}

@@ -108,4 +108,7 @@ const struct hook_counts *hooks__counts(const struct hooks *h, unsigned int cpu,
 /* Times that a hook's programs were skipped since they were already running on the cpu. */
 uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook);
 
+/* What a hook's programs saw begin before @now may have ended where they were skipped. */
+void hooks__distrust(struct hooks *h, enum rec_hook_id hook, uint64_t now);
+
 #endif
