@@ -80,7 +80,7 @@ static const struct opt rows[] = {
 	{"require", 0, OPT_LIST, "NAME,...", "fail if one of these probes cannot be attached",
 	 .more = "Without it, a probe that cannot be attached is said and the rest is recorded.",
 	 OPT_OFFSET(record_opts, require)},
-	{"memory", 'm', OPT_SIZE, "SIZE", "memory of all kernel rings together (default 64M)",
+	{"memory", 'm', OPT_SIZE, "SIZE", "memory of all kernel rings together",
 	 .more = "Each cpu has a ring of its own: the largest power of two so that all fit, 4K to "
 		 "16M (recorder.ring_bytes in 'xpugap info'). What finds a ring full is lost, and "
 		 "counted.",
