@@ -6,8 +6,9 @@
  * usage: marked STEPS [ABORT]; with ABORT it ends by SIGKILL in the midst of the step after those.
  *
  * Prints a line for each step:
- *	step N WALL_NS CPU_NS SLEEP_NS IOCTLS VOL_MIN VOL_MAX INVOL_MIN INVOL_MAX
- * SLEEP_NS is what it asked for; switches lie between two bounds, as a mark takes some time.
+ *	step N WALL_MIN WALL_MAX CPU_MIN SLEEP_NS IOCTLS VOL_MIN VOL_MAX INVOL_MIN INVOL_MAX
+ * SLEEP_NS is what it asked for; the rest lies between two bounds, as a mark takes some time, and
+ * whoever takes the cpu away may do it in the midst of one.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -28,7 +29,7 @@
 
 struct point {
 	struct rusage before, after;
-	uint64_t cpu_ns, at_ns;
+	uint64_t cpu_before, cpu_after, at_before, at_after;
 };
 
 static struct point points[MAX_STEPS + 1];
@@ -60,12 +61,14 @@ static void sleep_ns(uint64_t ns)
 static void mark(struct point *p, uint64_t n, int last)
 {
 	getrusage(RUSAGE_THREAD, &p->before);
+	p->cpu_before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	p->at_before = clock_ns(CLOCK_MONOTONIC);
 	if (last)
 		xpugap_step_end(8);
 	else
 		xpugap_step(n, n ? 8 : 0);
-	p->at_ns = clock_ns(CLOCK_MONOTONIC);
-	p->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	p->at_after = clock_ns(CLOCK_MONOTONIC);
+	p->cpu_after = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	getrusage(RUSAGE_THREAD, &p->after);
 }
 
@@ -109,9 +112,10 @@ static void print(int i)
 {
 	const struct point *a = &points[i], *b = &points[i + 1];
 
-	printf("step %d %llu %llu %llu %d %ld %ld %ld %ld\n", i,
-	       (unsigned long long)(b->at_ns - a->at_ns),
-	       (unsigned long long)(b->cpu_ns - a->cpu_ns), (unsigned long long)sleep_of(i),
+	printf("step %d %llu %llu %llu %llu %d %ld %ld %ld %ld\n", i,
+	       (unsigned long long)(b->at_before - a->at_after),
+	       (unsigned long long)(b->at_after - a->at_before),
+	       (unsigned long long)(b->cpu_before - a->cpu_after), (unsigned long long)sleep_of(i),
 	       ioctls_of(i), b->before.ru_nvcsw - a->after.ru_nvcsw,
 	       b->after.ru_nvcsw - a->before.ru_nvcsw, b->before.ru_nivcsw - a->after.ru_nivcsw,
 	       b->after.ru_nivcsw - a->before.ru_nivcsw);

@@ -7,9 +7,9 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
-pids=
+pids= copy=
 # shellcheck disable=SC2086 # several
-trap 'kill $pids 2>/dev/null; wait; rm -f t out err events go truth' EXIT
+trap 'kill $pids 2>/dev/null; wait; rm -rf t out err events go truth "$copy"' EXIT
 
 fail() {
 	echo "FAIL: $*"
@@ -141,8 +141,23 @@ kill $one $two 2>/dev/null
 wait $one $two 2>/dev/null
 pids=
 
+# ---- a target that is the recorder's own child ----
+
+# shellcheck disable=SC2016 # for that shell to expand
+sh -c 'sh -c "until [ -e go ]; do sleep 0.1; done" & exec "$XPUGAP" record -f -o t -p $!' 2>err &
+pids=$!
+rm -f go
+until_so grep -q '^xpugap: recording' err
+touch go
+wait $pids || fail "its own child"
+pids=
+"$XPUGAP" dump --json -t task_exit t >events || fail "dump"
+jq -es 'length >= 1' events >/dev/null || fail "the end of its own child"
+
 # ---- what cannot be recorded ----
 
+refuse 1 -p $$ --require mark
+said "cannot attach probe 'mark': no target has the mark library"
 refuse 1 -p 4194304
 said "cannot record process 4194304: there is none"
 refuse 1 -p $$,4194304
@@ -154,7 +169,9 @@ said "'0' is no process id"
 refuse 2 -p 12x
 said "'12x' is no process id"
 refuse 2 -p $$ -- true
-said "'true' is not run where"
+said "a program does not go with --pid"
+refuse 2 -p $$ --wait-tree
+said "--wait-tree does not go with what runs already"
 refuse 2 -p $$ -a
 said "only one of"
 "$BUILD/tests/e2e/attach_tree" 1 2 1 0 >truth &
@@ -187,10 +204,10 @@ wait
 sh -c 'exec "$XPUGAP" record -o none -p $$' 2>err && fail "it recorded itself"
 said "it is the recorder itself"
 if command -v setpriv >/dev/null; then
-	cp "$XPUGAP" /tmp/xpugap.$$ && chmod 755 /tmp/xpugap.$$
-	setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "cd /tmp && exec /tmp/xpugap.$$ record -o /dev/null -f -p $$" 2>err &&
+	copy=$(mktemp -d)
+	cp "$XPUGAP" "$copy/xpugap" && chmod -R 755 "$copy"
+	setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "cd /tmp && exec '$copy/xpugap' record -o /dev/null -f -p $$" 2>err &&
 		fail "recorded another user's process"
-	rm -f /tmp/xpugap.$$
 	said "may not be looked into"
 fi
 exit 0

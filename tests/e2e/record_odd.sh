@@ -116,6 +116,20 @@ for level in 0 20 99999999999; do
 	"$XPUGAP" record --level $level -o t3 -- true 2>err
 	[ $? = 2 ] || fail "--level $level was taken"
 done
+# refuse WHAT IS SAID, ARGS...
+refuse() {
+	want=$1
+	shift
+	"$XPUGAP" record -o t3 "$@" 2>err
+	[ $? = 2 ] || fail "'record $*' was not refused"
+	grep -q -- "$want" err || fail "'record $*' did not say '$want'"
+	[ -e t3 ] && fail "'record $*' left a trace"
+}
+refuse "probe 'sched' is required, but not among" -e ioctl --require sched -- true
+refuse "probe 'map' is required, but not among" -e ioctl --require task,map -- true
+refuse "--max-size does not go with --source" --source fake:records=10 --max-size 1M
+refuse "a program does not go with --source" --source fake:records=10 -- true
+refuse "--pace does not go with" --pace -- true
 
 # ---- a directory whose name is no text; a full one ----
 

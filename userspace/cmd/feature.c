@@ -17,6 +17,7 @@
 
 #include "userspace/lib/column.h"
 #include "userspace/lib/log.h"
+#include "userspace/lib/text.h"
 
 #define CGROUP2_MAGIC 0x63677270
 
@@ -94,7 +95,7 @@ static const char *setcap_line(char *buf, size_t size)
 
 	path[n < 0 ? 0 : n] = '\0';
 	/* one that is cut short, or that a shell would take otherwise, is nobody's */
-	if (n < 0 || n == sizeof(path) - 1 || strpbrk(path, " \t\n'\"\\$`*?[]{}()<>|&;#~!"))
+	if (n < 0 || n == sizeof(path) - 1 || !text__is_shell_word(path))
 		strcpy(path, "xpugap");
 	snprintf(buf, size, "run it by sudo, or: setcap cap_bpf,cap_perfmon,cap_sys_nice+ep %s",
 		 path);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/lib/json.h"
+#include "userspace/lib/text.h"
 #include "userspace/source/mark_paths.h"
 
 #define LABEL_WIDTH 20
@@ -13,18 +14,8 @@
 /* @option and the folder of @file, as a word of the shell. */
 static void print_folder(const char *option, const char *file)
 {
-	int len = (int)(strrchr(file, '/') - file);
-	const char *c;
-
 	printf(" %s", option);
-	if ((int)strcspn(file, " \t\n'\"\\$`*?[]{}()<>|&;#~!") >= len) {
-		printf("%.*s", len, file);
-		return;
-	}
-	putchar('\'');
-	for (c = file; c < file + len; c++)
-		*c == '\'' ? fputs("'\\''", stdout) : putchar(*c);
-	putchar('\'');
+	text__shell_word(stdout, file, (size_t)(strrchr(file, '/') - file));
 }
 
 static void print_compile(const struct mark_paths *p)

@@ -19,6 +19,7 @@
 #include "userspace/lib/column.h"
 #include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
+#include "userspace/lib/text.h"
 #include "userspace/source/launch.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/recorder.h"
@@ -179,7 +180,7 @@ static void reap(struct record *r)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid != launch__pid(r->launch))
+		if (!r->launch || pid != launch__pid(r->launch)) /* a child that we were given */
 			continue;
 		r->ended = true;
 		r->status = status;
@@ -241,19 +242,8 @@ static int write_command(struct record *r, char **argv)
 	if (!f)
 		return -ENOMEM;
 	for (i = 0; argv[i]; i++) {
-		const char *c;
-		bool plain =
-			argv[i][0] && !argv[i][strcspn(argv[i], " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
-
 		fputs(i ? " " : "", f);
-		if (plain) {
-			fputs(argv[i], f);
-			continue;
-		}
-		fputc('\'', f);
-		for (c = argv[i]; *c; c++)
-			*c == '\'' ? fputs("'\\''", f) : fputc(*c, f);
-		fputc('\'', f);
+		text__shell_word(f, argv[i], strlen(argv[i]));
 	}
 	err = fclose(f) ? -ENOMEM : recorder__meta(r->recorder, "target.command", text);
 	free(text);
@@ -290,6 +280,15 @@ static void set_deadline(struct record *r)
 		r->deadline_ns = hostclock__now() + r->opts->max_duration_ns;
 }
 
+static int give_up_rights(const struct record *r)
+{
+	int err = caller__become(&r->caller, false);
+
+	if (err)
+		log_error("cannot give up rights: %s", log__err(err));
+	return err;
+}
+
 /* Everything up to the moment when the target begins to run. */
 static int begin(struct record *r, char **argv)
 {
@@ -315,11 +314,9 @@ static int begin(struct record *r, char **argv)
 		err = write_target(r);
 	if (err)
 		return err;
-	err = caller__become(&r->caller, false);
-	if (err) {
-		log_error("cannot give up rights: %s", log__err(err));
+	err = give_up_rights(r);
+	if (err)
 		return err;
-	}
 	prepare_wait_tree(r);
 	err = launch__exec(r->launch);
 	set_deadline(r);
@@ -329,14 +326,18 @@ static int begin(struct record *r, char **argv)
 /* The same for what runs already. Who may come later is looked at with our rights. */
 static int begin_attached(struct record *r)
 {
+	bool grows = record_target__grows(&r->target);
 	int err = recorder__start(r->recorder);
 
 	if (!err)
 		err = record_target__add(&r->target, r->recorder);
-	if (!err && !record_target__grows(&r->target))
-		err = caller__become(&r->caller, false);
+	if (!err && !grows)
+		err = give_up_rights(r);
 	if (!err)
-		log_info("recording %s until it is asked to end (Ctrl-C)", r->name);
+		log_info("recording %s until it %s (or Ctrl-C)", r->name,
+			 r->opts->target.all ? "is asked to end"
+			 : grows	     ? "is gone"
+					     : "has ended");
 	set_deadline(r);
 	return err;
 }
@@ -490,7 +491,7 @@ static int check_memory(uint64_t bytes)
 	return 0;
 }
 
-static int run_source(const struct record_opts *o, int argc)
+static int run_source(const struct record_opts *o)
 {
 	struct caller caller;
 	const struct record_source_opts opts = {
@@ -504,17 +505,68 @@ static int run_source(const struct record_opts *o, int argc)
 	};
 	int status;
 
-	if (argc) {
-		log_error("record: --source records no program");
-		return EXIT_USAGE;
-	}
-	if (o->quiet)
-		log__set_level(LOG_WARNING);
 	if (caller__get(&caller, o->as_root))
 		return EXIT_FAILED;
 	status = record_source(&opts);
 	caller__free(&caller);
 	return status;
+}
+
+/* An option that was given, and what excludes it. */
+struct exclusion {
+	bool given;
+	const char *option;
+	const char *why;
+};
+
+static bool is_excluded(const struct exclusion *e)
+{
+	for (; e->option; e++) {
+		if (!e->given)
+			continue;
+		log_error("record: %s does not go with %s", e->option, e->why);
+		return true;
+	}
+	return false;
+}
+
+static bool excludes(const struct record_opts *o, bool program, bool attach)
+{
+	bool source = o->source;
+	const struct exclusion table[] = {
+		{source && program, "a program", "--source"},
+		{source && attach, "what runs already", "--source"},
+		{source && o->probes.n, "--probe", "--source"},
+		{source && o->require.n, "--require", "--source"},
+		{source && o->max_duration_ns, "--max-duration", "--source"},
+		{source && o->max_size, "--max-size", "--source"},
+		{source && o->wait_tree, "--wait-tree", "--source"},
+		{o->pace && !source, "--pace", "anything but --source"},
+		{attach && program, "a program", "--pid, --cgroup, --container or --all"},
+		{attach && o->wait_tree, "--wait-tree", "what runs already"},
+		{attach && o->as_root, "--as-root", "what runs already"},
+		{0},
+	};
+
+	return is_excluded(table);
+}
+
+/* Are the options such as can be? Otherwise says what is wrong. */
+static bool check_asked(const struct record_opts *o, int argc, const char *const *probes,
+			const char *const *require)
+{
+	bool attach = record_target__asked(&o->target);
+
+	if (o->level < 1 || o->level > 19) {
+		log_error("record: --level must be 1 to 19");
+		return false;
+	}
+	if (!argc && !attach && !o->source) {
+		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...], or -p PID)");
+		return false;
+	}
+	return !excludes(o, argc, attach) && !check_memory(o->memory) && !probe__check(probes) &&
+	       !probe__check_required(require, probes);
 }
 
 static int run(const void *values, int argc, char **argv)
@@ -536,36 +588,18 @@ static int run(const void *values, int argc, char **argv)
 		.no_priority = !o->priority,
 	};
 	int status = EXIT_USAGE;
-	bool attach;
 
-	if (o->level < 1 || o->level > 19) {
-		log_error("record: --level must be 1 to 19");
-		goto out;
-	}
-	if (check_memory(o->memory))
-		goto out;
-	if (o->source) {
-		status = run_source(o, argc);
-		goto out;
-	}
-	attach = record_target__asked(&o->target);
-	if (argc == 0 && !attach) {
-		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...], or -p PID)");
-		goto out;
-	}
-	if (argc && attach) {
-		log_error("record: '%s' is not run where --pid, --cgroup, --container or --all "
-			  "says what is recorded",
-			  argv[0]);
-		goto out;
-	}
-	ropts.attach = attach;
-	if (probe__check(probes) || probe__check(require))
-		goto out;
 	if (o->quiet)
 		log__set_level(LOG_WARNING);
-	r.name = attach ? r.target.name : argv[0];
-	if (attach && (status = record_target__find(&r.target, &o->target)))
+	if (!check_asked(o, argc, probes, require))
+		goto out;
+	if (o->source) {
+		status = run_source(o);
+		goto out;
+	}
+	ropts.attach = record_target__asked(&o->target);
+	r.name = ropts.attach ? r.target.name : argv[0];
+	if (ropts.attach && (status = record_target__find(&r.target, &o->target)))
 		goto out;
 	status = EXIT_FAILED;
 	if (open_signals(&r) || caller__get(&r.caller, o->as_root) ||

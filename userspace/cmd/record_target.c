@@ -199,7 +199,7 @@ int record_target__add(const struct record_target *t, struct recorder *r)
 		err = recorder__add(r, t->pids[i]);
 	if (!err && !t->npids)
 		err = recorder__add_group(r, t->opts->all ? NULL : &t->group);
-	return err;
+	return err ? err : recorder__check_marks(r);
 }
 
 bool record_target__ended(const struct record_target *t, const struct recorder *r)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "userspace/lib/text.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +133,27 @@ void text__print(FILE *out, const char *s)
 			c = '?';
 		fwrite(buf, 1, utf8__encode(buf, c), out);
 	}
+}
+
+#define SHELL_SPECIAL " \t\n'\"\\$`*?[]{}()<>|&;#~!"
+
+bool text__is_shell_word(const char *s)
+{
+	return *s && !s[strcspn(s, SHELL_SPECIAL)];
+}
+
+void text__shell_word(FILE *out, const char *s, size_t len)
+{
+	size_t i;
+
+	if (len && strcspn(s, SHELL_SPECIAL) >= len) {
+		fwrite(s, 1, len, out);
+		return;
+	}
+	fputc('\'', out);
+	for (i = 0; i < len; i++)
+		s[i] == '\'' ? fputs("'\\''", out) : fputc(s[i], out);
+	fputc('\'', out);
 }
 
 char *text__f64(char *buf, size_t size, double v)

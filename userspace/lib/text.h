@@ -3,6 +3,7 @@
 #ifndef XPUGAP_LIB_TEXT_H
 #define XPUGAP_LIB_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +24,12 @@ size_t text__width(const char *s);
 
 /* Print @s with control characters shown as '?' and ill-formed UTF-8 as U+FFFD. */
 void text__print(FILE *out, const char *s);
+
+/* Print the first @len bytes of @s as one word of a POSIX shell, quoted where it must be. */
+void text__shell_word(FILE *out, const char *s, size_t len);
+
+/* Would a shell take @s as one word as it stands? */
+bool text__is_shell_word(const char *s);
 
 /* The shortest decimal that reads back as the same finite double; returns @buf (32 bytes do). */
 char *text__f64(char *buf, size_t size, double v);

@@ -490,6 +490,8 @@ uint64_t source_bpf__ring_bytes(const struct source *s)
 
 const struct hook_report *source_bpf__report(const struct source *s, enum rec_hook_id hook)
 {
+	if (hook == REC_HOOK_MARK)
+		return s->marks ? mark_live__report(s->marks) : NULL;
 	return hooks__report(s->hooks, hook);
 }
 

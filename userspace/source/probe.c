@@ -61,6 +61,20 @@ bool probe__wanted(const char *const *names, const char *name)
 	return false;
 }
 
+int probe__check_required(const char *const *names, const char *const *probes)
+{
+	int err = probe__check(names);
+
+	for (; !err && names && *names; names++) {
+		if (probe__wanted(probes, *names) || probe__find(*names)->hook == REC_HOOK_TASK)
+			continue;
+		log_error("probe '%s' is required, but not among those to be recorded (-e)",
+			  *names);
+		err = -EINVAL;
+	}
+	return err;
+}
+
 bool probe__wants(const char *const *names, enum rec_hook_id hook)
 {
 	const struct probe *p;

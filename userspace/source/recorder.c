@@ -200,6 +200,8 @@ static int check_hooks(struct recorder *r)
 	int err = 0;
 
 	for (p = probe_table; r->bpf && p->name; p++) {
+		if (p->hook == REC_HOOK_MARK) /* later: recorder__check_marks() */
+			continue;
 		h = report_of(r, p->hook);
 		required = is_required(r, p->name);
 		if (!h || h->state == REC_HOOK_ATTACHED)
@@ -306,6 +308,17 @@ int recorder__add_group(struct recorder *r, const struct cgroup_ref *g)
 		log_error("cannot record %s%s: %s", g ? "control group " : "all processes",
 			  g ? g->path : "", log__err(err));
 	return err;
+}
+
+int recorder__check_marks(const struct recorder *r)
+{
+	const struct hook_report *h = r->bpf ? source_bpf__report(r->bpf, REC_HOOK_MARK) : NULL;
+
+	if (r->mark || !is_required(r, "mark") || (h && h->state == REC_HOOK_ATTACHED))
+		return 0;
+	log_error("cannot attach probe 'mark': %s",
+		  h ? h->reason : "without hooks, running programs cannot be asked");
+	return h && h->err ? h->err : -EOPNOTSUPP;
 }
 
 const char *recorder__cannot_follow(const struct recorder *r)

@@ -68,6 +68,12 @@ int recorder__add(struct recorder *r, pid_t pid);
 struct cgroup_ref;
 int recorder__add_group(struct recorder *r, const struct cgroup_ref *g);
 
+/*
+ * All targets that run already were added: is the probe 'mark' attached to one, if it is required?
+ * 0 or -errno (printed).
+ */
+int recorder__check_marks(const struct recorder *r);
+
 /* Why tasks cannot be followed, with the remedy; NULL: they can. */
 const char *recorder__cannot_follow(const struct recorder *r);
 
