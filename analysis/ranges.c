@@ -17,6 +17,7 @@ struct group {
 	const struct session_row *row;
 	char *name;
 	struct map rows; /* NAME id → struct range_row */
+	struct range_row *pending;
 	uint32_t carrier;
 	uint64_t before_ns; /* time in steps up to the last mark */
 	uint64_t since_ns;  /* a step has been under way since then, 0: none */
@@ -61,7 +62,6 @@ static void on_mark(struct group *g, const struct rec *rec)
 {
 	const struct rec_mark_step *r = RECORD(mark_step, rec);
 	struct range_row *row;
-	struct map_slot *slot;
 
 	if (!g->carrier && r->step != REC_NO_STEP)
 		g->carrier = rec->tid;
@@ -69,11 +69,11 @@ static void on_mark(struct group *g, const struct rec *rec)
 		return;
 	g->before_ns = clock_at(g, rec->time_ns);
 	g->since_ns = r->step == REC_NO_STEP ? 0 : rec->time_ns;
-	for (slot = map__next(&g->rows, NULL); slot; slot = map__next(&g->rows, slot)) {
-		row = slot->value;
+	for (row = g->pending; row; row = row->pending) {
 		row->in_steps_ns += row->pending_ns;
 		row->pending_ns = 0;
 	}
+	g->pending = NULL;
 }
 
 /* ---- groups ---- */
@@ -220,8 +220,7 @@ static void begin_range(struct ranges *a, struct task *t, const struct rec *rec)
 	};
 }
 
-static void take(struct range_row *row, const struct open_range *o, const struct group *g,
-		 uint64_t t)
+static void take(struct range_row *row, const struct open_range *o, struct group *g, uint64_t t)
 {
 	uint64_t ns = t - o->begin_ns;
 	uint64_t late = o->mark_ns == g->before_ns ? o->late_ns : 0;
@@ -230,6 +229,10 @@ static void take(struct range_row *row, const struct open_range *o, const struct
 	row->total_ns += ns;
 	row->own_ns += o->own_ns;
 	row->in_steps_ns += o->in_steps_ns - late;
+	if (late && !row->pending_ns) {
+		row->pending = g->pending;
+		g->pending = row;
+	}
 	row->pending_ns += late; /* until that step has an end, too */
 	if (ns > row->max_ns)
 		row->max_ns = ns;

@@ -25,6 +25,7 @@ struct range_row {
 	double share;
 
 	uint64_t id, pending_ns;
+	struct range_row *pending; /* the next one with pending_ns */
 };
 
 struct ranges;

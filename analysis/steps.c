@@ -401,8 +401,10 @@ static void on_counter(struct steps *a, struct task *t, struct member *m, const 
 	for (c = st->pub.counters; c < st->pub.counters + st->pub.ncounters; c++)
 		if (c->name == r->name)
 			break;
-	if (c == st->pub.counters + STEPS_COUNTERS)
+	if (c == st->pub.counters + STEPS_COUNTERS) {
+		st->pub.dropped_counters++;
 		return;
+	}
 	if (c == st->pub.counters + st->pub.ncounters) {
 		st->pub.ncounters++;
 		c->name = r->name;

@@ -60,6 +60,7 @@ struct step_stream {
 	size_t others;	      /* that were seen, and never were */
 	struct step_counter counters[STEPS_COUNTERS];
 	size_t ncounters;
+	uint64_t dropped_counters; /* values of others, for which there is no room */
 };
 
 struct steps;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/ioctl_now.h"
 #include "analysis/units.h"
 
 #include <errno.h>
@@ -290,7 +291,7 @@ static int units_event(void *state, const struct rec *rec)
 		break;
 	case REC_IOCTL:
 		m->ioctls++;
-		m->ioctl_ns += RECORD(ioctl, rec)->duration_ns;
+		m->ioctl_ns += ioctl__duration_ns(rec);
 		break;
 	}
 	a->err = a->err ?: err;

@@ -54,6 +54,11 @@ mkdir stray
 printf 'a,b\n1,2\n' >stray/table.data
 report 1 stray
 said "'stray' is not the directory of a run" err
+# a model, as others keep it, and what perf left there
+printf '{"layers": 3}' >stray/config.json
+head -c 100 /dev/urandom >stray/perf.data
+report 1 stray
+said "'stray' is not the directory of a run" err
 [ ! -s out ] || fail "a report of nothing"
 printf 'no trace at all' >bad.xpt
 report 1 bad.xpt

@@ -8,7 +8,7 @@ set -u
 cd "$TMPDIR" || exit 1
 trap 'rm -f rows known' EXIT
 "$XPUGAP" doctor --json >rows || echo "doctor ended with $?"
-# which probes there are is said by another command; marks come from programs, mappings from perf
+# which probes there are is said by another command; marks come from programs
 "$XPUGAP" list probes --json >known || exit 1
 # the kernel puts the mode in force into brackets
 mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
@@ -16,7 +16,7 @@ mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
 # prints the claims that do not hold
 broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list known '
 	[.[] | select(.kind == "hook")] as $hooks |
-	[$list[0].probes[] | select(.hook | IN("mark", "sideband") | not) | .name] as $probes |
+	[$list[0].probes[] | select(.hook != "mark") | .name] as $probes |
 	(.[] | select(.name == "kernel") | .found) as $kernel |
 	(.[] | select(.name == "lockdown") | .found) as $lockdown |
 	{
@@ -24,7 +24,7 @@ broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list k
 		"there are three or more": ($hooks | length >= 3),
 		"all are ok": ($hooks | all(.state == "ok")),
 		"the best way of each": ($hooks |
-			all(.found == "by \({"fault": "perf_event"}[.name] // "tp_btf") (rung 0)")),
+			all(.found == "by \({"fault": "perf_event", "map": "perf"}[.name] // "tp_btf") (rung 0)")),
 		"the kernel": ($kernel == "\($release) x86_64"),
 		"lockdown": ($lockdown == $mode),
 		"what hooks need": ([.[] | select(.name | IN("btf", "jit", "tracefs", "capabilities"))] |

@@ -202,6 +202,27 @@ Test(mark_connect, after_a_killed_recorder, .timeout = 60)
 	mark_hub__free(h);
 }
 
+/* Its rings are neither full nor closed: who connects is told by nothing but that. */
+Test(mark_connect, to_another_after_a_killed_recorder, .timeout = 60)
+{
+	static struct got g;
+	char address[128];
+	struct mark_hub *h;
+	pid_t pid = start_mute(address, sizeof(address));
+
+	cr_assert(xpugap_connect(address));
+	mark_some();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	h = mark_hub__new(&(struct mark_hub_opts){});
+	cr_assert(xpugap_connect(mark_hub__address(h)));
+	mark_some();
+	drain(h, &g);
+	cr_assert_eq(g.steps, 1);
+	cr_assert_eq(g.lost, 0);
+	mark_hub__free(h);
+}
+
 /* ---- no marks ---- */
 
 static void *ask_only(void *arg)

@@ -576,6 +576,25 @@ static void counter(uint32_t tid, uint64_t id, double value)
 	SIM_EMIT(&script, 100, COUNTER, counter, tid, .name = id, .value = value);
 }
 
+Test(steps, counters_without_room_are_counted)
+{
+	struct analysis_set *set;
+	const struct step_stream *st;
+
+	begin_script();
+	task(10, 10, 1, 5, "prog");
+	mark_step(2000, 10, 0, 0);
+	for (uint64_t i = 1; i <= STEPS_COUNTERS + 4; i++)
+		counter(10, i, 1);
+	counter(10, 1, 1);
+	mark_step(3000, 10, REC_NO_STEP, 1);
+	set = end_script();
+	st = steps__stream(steps_of(set), 0);
+	cr_expect_eq(st->ncounters, STEPS_COUNTERS);
+	cr_expect_eq(st->dropped_counters, 4);
+	analysis_set__free(set);
+}
+
 Test(steps, counters_are_means_of_each_step)
 {
 	const struct series *loss, *depth;

@@ -11,6 +11,7 @@
 #include "userspace/lib/log.h"
 #include "userspace/source/hooks.h"
 #include "userspace/source/probe.h"
+#include "userspace/source/sideband.h"
 #include "workloads/device/device.h"
 
 struct doctor_opts {
@@ -72,37 +73,43 @@ static size_t add_features(struct row *r, const struct kernel_facts *k)
 	return n;
 }
 
+static void tell_hook(struct row *r, const struct probe *p, const struct hook_report *report)
+{
+	struct feature_result *res = &r->result;
+
+	*r = (struct row){.kind = "hook",
+			  .name = p->name,
+			  .what = p->what,
+			  .why = "without it no report says anything about this"};
+	res->state = report->state == REC_HOOK_ATTACHED	  ? FEATURE_OK
+		     : report->state == REC_HOOK_DEGRADED ? FEATURE_LIMITED
+							  : FEATURE_MISSING;
+	if (report->state == REC_HOOK_REFUSED)
+		snprintf(res->found, sizeof(res->found), "no way works");
+	else
+		snprintf(res->found, sizeof(res->found), "by %s (rung %u)", report->way,
+			 report->rung);
+	snprintf(res->remedy, sizeof(res->remedy), "%s", report->reason);
+	finish_row(r);
+}
+
 /* Each hook is loaded and attached as a recording would, and let go at once. */
 static size_t add_hooks(struct row *r)
 {
 	struct hooks *h = hooks__new(&(struct hooks_opts){0});
 	const struct hook_report *report;
+	struct hook_report sideband;
 	const struct probe *p;
 	size_t n = 0;
 
 	if (!h)
 		return 0;
 	hooks__attach(h);
+	source_sideband__probe(&sideband);
 	for (p = probe_table; p->name; p++) {
-		struct feature_result *res = &r[n].result;
-
-		report = hooks__report(h, p->hook);
-		if (!report)
-			continue;
-		r[n] = (struct row){.kind = "hook",
-				    .name = p->name,
-				    .what = p->what,
-				    .why = "without it no report says anything about this"};
-		res->state = report->state == REC_HOOK_ATTACHED	  ? FEATURE_OK
-			     : report->state == REC_HOOK_DEGRADED ? FEATURE_LIMITED
-								  : FEATURE_MISSING;
-		if (report->state == REC_HOOK_REFUSED)
-			snprintf(res->found, sizeof(res->found), "no way works");
-		else
-			snprintf(res->found, sizeof(res->found), "by %s (rung %u)", report->way,
-				 report->rung);
-		snprintf(res->remedy, sizeof(res->remedy), "%s", report->reason);
-		finish_row(&r[n++]);
+		report = p->hook == REC_HOOK_SIDEBAND ? &sideband : hooks__report(h, p->hook);
+		if (report) /* marks need no way into the kernel */
+			tell_hook(&r[n++], p, report);
 	}
 	hooks__free(h);
 	return n;

@@ -142,8 +142,9 @@ static void probe_perf_event_paranoid(const struct kernel_facts *k, struct featu
 		return;
 	}
 	level = atoi(line);
-	if (level > 2 && !k->cap_perfmon)
-		set(r, FEATURE_LIMITED, "sysctl kernel.perf_event_paranoid=2, or CAP_PERFMON", "%d",
+	/* an event on a cpu, which sees all who run there: how mappings are seen */
+	if (level > 0 && !k->cap_perfmon)
+		set(r, FEATURE_LIMITED, "sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON", "%d",
 		    level);
 	else
 		set(r, FEATURE_OK, "", "%d%s", level, k->cap_perfmon ? " (CAP_PERFMON)" : "");

@@ -18,6 +18,7 @@
 
 static const struct opt rows[] = {
 	{"row", 'r', OPT_LIST, "NAME,...", "only these workloads",
+	 .more = "Their ranges, too; units of work are those of the whole trace.",
 	 .complete = OPT_COMPLETE_WORKLOAD, OPT_OFFSET(report_opts, rows)},
 	{"steps", 's', OPT_FLAG, NULL, "also a table with a line for each step",
 	 OPT_OFFSET(report_opts, steps)},
@@ -73,19 +74,26 @@ static char *newest_run(void)
 	return found;
 }
 
-/* Does its first line tell of an event, as Milabench's files do? */
-static bool is_log(const char *dir, const char *name)
+/*
+ * Does its first line tell of an event, as Milabench's files do? One of our own may be empty: its
+ * workload did not begin.
+ */
+static bool is_log(const char *dir, const char *name, bool ours)
 {
 	char path[PATH_MAX], line[4096] = "";
 	FILE *f = NULL;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path))
 		f = fopen(path, "re");
-	if (f && !fgets(line, sizeof(line), f))
+	if (f && !fgets(line, sizeof(line), f)) {
 		*line = '\0';
+		ours = ours && feof(f);
+	} else {
+		ours = false;
+	}
 	if (f)
 		fclose(f);
-	return line[strspn(line, " \t")] == '{' && strstr(line, "\"event\"");
+	return ours || (line[strspn(line, " \t")] == '{' && strstr(line, "\"event\""));
 }
 
 /* What xpugap run writes before anything else, and after it. */
@@ -117,7 +125,7 @@ static int has_logs(const char *dir)
 	while (!found && (e = readdir(d))) {
 		dot = strrchr(e->d_name, '.');
 		found = dot && dot != e->d_name && strcmp(dot, ".data") == 0 &&
-			(ours || is_log(dir, e->d_name));
+			is_log(dir, e->d_name, ours);
 	}
 	closedir(d);
 	return found;
@@ -251,32 +259,35 @@ static int read_trace(struct report *r)
 /* A name that was asked for and is not there is a mistake, not an empty report. */
 static int check_rows(const struct report *r)
 {
-	const char *names[64], *near;
-	size_t n = 0, i, k;
+	const struct milabench_bench *b = NULL;
+	const char **names, *near;
+	size_t n = 0, nbenches = 0, nstreams = r->steps ? steps__streams(r->steps) : 0, i, k;
+	int err = 0;
 
-	for (i = 0; r->milabench && i < 32; i++) {
-		const struct milabench_bench *b = milabench__benches(r->milabench, &k);
-
-		if (i >= k)
-			break;
+	if (r->milabench)
+		b = milabench__benches(r->milabench, &nbenches);
+	names = calloc(nbenches + nstreams + 1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	for (i = 0; i < nbenches; i++)
 		names[n++] = b[i].name;
-	}
-	for (i = 0; r->steps && i < steps__streams(r->steps) && n < 64; i++)
+	for (i = 0; i < nstreams; i++)
 		names[n++] = steps__stream(r->steps, i)->name;
-	for (i = 0; i < r->o->rows.n; i++) {
+	for (i = 0; i < r->o->rows.n && !err; i++) {
 		for (k = 0; k < n && strcmp(names[k], r->o->rows.items[i]) != 0; k++)
 			;
-		if (k < n || n == 64)
+		if (k < n)
 			continue;
+		err = -ENOENT;
 		near = opt__nearest(r->o->rows.items[i], names, n);
 		if (near)
 			log_error("there is no workload '%s' here, did you mean '%s'?",
 				  r->o->rows.items[i], near);
 		else
 			log_error("there is no workload '%s' here", r->o->rows.items[i]);
-		return -ENOENT;
 	}
-	return 0;
+	free(names);
+	return err;
 }
 
 static int print(const struct report *r)

@@ -92,6 +92,9 @@ struct report {
 int report__compute(struct report *r);
 void report__free_workloads(struct report *r);
 
+/* Is the workload @name among those that were asked for, if any were? */
+bool report__is_asked(const struct report *r, const char *name);
+
 /*
  * Was @hook attached, as far as the trace says (one that says nothing of hooks is taken at its
  * word)? If not, *why says why.

@@ -323,7 +323,7 @@ static const struct milabench_bench *find_bench(const struct report *r, const ch
 	return NULL;
 }
 
-static bool is_asked(const struct report *r, const char *name)
+bool report__is_asked(const struct report *r, const char *name)
 {
 	size_t i;
 
@@ -352,7 +352,7 @@ static int add_streams(struct report *r)
 
 	for (i = 0; r->steps && i < steps__streams(r->steps) && !err; i++) {
 		st = steps__stream(r->steps, i);
-		if (!is_asked(r, st->name))
+		if (!report__is_asked(r, st->name))
 			continue;
 		w = &r->workloads[r->nworkloads++];
 		w->name = st->name;
@@ -376,7 +376,7 @@ static int add_benches(struct report *r)
 
 	b = r->milabench ? milabench__benches(r->milabench, &n) : NULL;
 	for (i = 0; b && i < n && !err; i++) {
-		if (!is_asked(r, b[i].name) || has_stream(r, &b[i]))
+		if (!report__is_asked(r, b[i].name) || has_stream(r, &b[i]))
 			continue;
 		w = &r->workloads[r->nworkloads++];
 		w->name = b[i].name;
@@ -400,7 +400,9 @@ int report__compute(struct report *r)
 		return -ENOMEM;
 	r->has_states = r->session && r->session->sched_flows;
 	r->has_ioctls = r->session && report__hook_works(r, REC_HOOK_SYSCALL, NULL);
-	r->has_faults = r->session && report__hook_works(r, REC_HOOK_FAULT, NULL);
+	/* traces that are older than that hook do not tell of it at all */
+	r->has_faults = r->session && r->session->hooks[REC_HOOK_FAULT].told &&
+			report__hook_works(r, REC_HOOK_FAULT, NULL);
 	return add_streams(r) ?: add_benches(r);
 }
 

@@ -77,16 +77,6 @@ static int print_group(FILE *out, const struct range_row *rows, size_t n)
 	return err;
 }
 
-static bool is_asked(const struct report *r, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < r->o->rows.n; i++)
-		if (strcmp(r->o->rows.items[i], name) == 0)
-			return true;
-	return r->o->rows.n == 0;
-}
-
 int report__print_ranges(const struct report *r, FILE *out)
 {
 	const struct range_row *rows;
@@ -97,7 +87,7 @@ int report__print_ranges(const struct report *r, FILE *out)
 	for (i = 0; i < n && !err; i = k) {
 		for (k = i; k < n && same_workload(&rows[i], &rows[k]); k++)
 			;
-		if (is_asked(r, rows[i].workload))
+		if (report__is_asked(r, rows[i].workload))
 			err = print_group(out, &rows[i], k - i);
 	}
 	if (r->ranges && ranges__open(r->ranges))
@@ -116,6 +106,8 @@ void report__write_ranges(const struct report *r, struct json *j)
 	json__u64(j, "open", r->ranges ? ranges__open(r->ranges) : 0);
 	json__array(j, "rows");
 	for (i = 0; i < n; i++) {
+		if (!report__is_asked(r, rows[i].workload))
+			continue;
 		json__flat_object(j, NULL);
 		columns__json(j, range_columns, nrange_columns, &rows[i]);
 		json__end_object(j);

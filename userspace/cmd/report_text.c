@@ -117,7 +117,7 @@ static void print_ran(const struct printer *p)
 		describe_row(r, mem, r->session->rows[i]);
 	}
 	if (mem && fclose(mem) == 0)
-		print_wrapped(p, 12, *rows ? rows : command);
+		print_wrapped(p, 12, *rows || !command ? rows : command);
 	free(rows);
 }
 

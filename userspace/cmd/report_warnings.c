@@ -69,6 +69,8 @@ static const char *consequence(uint32_t hook)
 		return "times on cpu, in the run queue and blocked are wrong where that was";
 	case REC_HOOK_SYSCALL:
 		return "counts and times of ioctls are too small";
+	case REC_HOOK_FAULT:
+		return "counts and times of page faults are too small";
 	case REC_HOOK_MARK:
 		return "steps may be joined, and loaders taken for other threads";
 	default:
@@ -152,6 +154,7 @@ static void about_hooks(const struct report *r, struct speaker *sp)
 		{REC_HOOK_SCHED, "where threads spent their time is not known"},
 		{REC_HOOK_TASK, "names and parents of threads are not known"},
 		{REC_HOOK_SYSCALL, "ioctls are not counted"},
+		{REC_HOOK_FAULT, "page faults are not counted"},
 		{REC_HOOK_MARK, "there can be no steps"},
 	};
 	const struct session_hook *h;
@@ -172,7 +175,7 @@ static void about_hooks(const struct report *r, struct speaker *sp)
 static bool is_told_of(enum rec_hook_id hook)
 {
 	return hook == REC_HOOK_SCHED || hook == REC_HOOK_TASK || hook == REC_HOOK_SYSCALL ||
-	       hook == REC_HOOK_MARK || hook == REC_HOOK_META;
+	       hook == REC_HOOK_FAULT || hook == REC_HOOK_MARK || hook == REC_HOOK_META;
 }
 
 /* A hook that the kernel refused, and that has no sentence of its own? */
@@ -236,6 +239,9 @@ static void about_stream(const struct report *r, const struct report_workload *w
 	if (st->open_ioctls)
 		say(sp, "%llu ioctls of '%s' had not returned: they are timed, not counted",
 		    (unsigned long long)st->open_ioctls, w->name);
+	if (st->dropped_counters)
+		say(sp, "'%s' has more than %d counters: %llu values of the others are left out",
+		    w->name, STEPS_COUNTERS, (unsigned long long)st->dropped_counters);
 	if (st->n == 0)
 		say(sp, "no step of '%s' is complete", w->name);
 }

@@ -196,13 +196,15 @@ static void write_row(struct json *j, const char *key, const struct thread_row *
 	json__end_object(j);
 }
 
-/* What is part of no row of its own; pid and tid would be nobody's. */
+/* What is part of no row of its own: of nobody in particular, at no time in particular. */
 static void write_rest(struct json *j, const struct thread_row *all, const struct thread_row *part)
 {
 	struct thread_row rest;
 
 	thread_row__rest(&rest, all, part);
 	rest.name = NULL;
+	rest.pid = rest.tid = 0;
+	rest.begin_ns = rest.end_ns = 0;
 	write_row(j, "rest", &rest);
 }
 

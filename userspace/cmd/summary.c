@@ -32,13 +32,6 @@ static struct summary_fact *find_fact(const struct summary *s, const char *key, 
 	return NULL;
 }
 
-const char *summary__fact(const struct summary *s, const char *key)
-{
-	const struct summary_fact *f = find_fact(s, key, strlen(key));
-
-	return f ? f->value : NULL;
-}
-
 /* Of a fact that is stated again, the last statement holds. */
 static int add_fact(struct summary *s, const struct rec *rec)
 {

@@ -67,7 +67,4 @@ struct summary {
 struct summary *summary__read(const char *path);
 void summary__free(struct summary *s);
 
-/* The fact @key, NULL if the trace does not state it. */
-const char *summary__fact(const struct summary *s, const char *key);
-
 #endif

@@ -349,11 +349,22 @@ static void abandon(struct process *p)
 	}
 }
 
+/* One that was killed says nothing and closes nothing. */
+static void look_for_recorder(struct process *p)
+{
+	int fd = mark_region__connect(&where);
+
+	if (fd >= 0)
+		close(fd);
+	else if (fd == -ECONNREFUSED)
+		abandon(p);
+}
+
 void mark__ring_full(struct mark_thread *t)
 {
 	struct process *p = process;
 	uint64_t lost = t->ring->lost + 1, now, last;
-	int saved = errno, cancel, fd;
+	int saved = errno, cancel;
 
 	__atomic_store_n(&t->ring->lost, lost, __ATOMIC_RELAXED);
 	if (lost % 256)
@@ -365,11 +376,7 @@ void mark__ring_full(struct mark_thread *t)
 					 __ATOMIC_RELAXED))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = mark_region__connect(&where);
-	if (fd >= 0)
-		close(fd);
-	else if (fd == -ECONNREFUSED)
-		abandon(p);
+	look_for_recorder(p);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
@@ -412,6 +419,8 @@ bool mark__connect(const char *address)
 
 	if (!mark_where__parse(&w, address) && mark__lock()) {
 		p = process;
+		if (mark__state() == MARK_ON)
+			look_for_recorder(p);
 		if (!p->nregions || is_closed(p->region[0].shm->ring) ||
 		    mark__state() == MARK_OFF) {
 			where = w;

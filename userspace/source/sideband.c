@@ -301,6 +301,15 @@ static void open_rings(struct source *s)
 		 "they are looked into are missing");
 }
 
+void source_sideband__probe(struct hook_report *r)
+{
+	struct source s = {0};
+
+	open_rings(&s);
+	sideband_rings__free(s.rings);
+	*r = s.report;
+}
+
 static int sideband_open(struct source **out, const struct source_ctx *ctx)
 {
 	struct source *s = calloc(1, sizeof(*s));

@@ -19,4 +19,7 @@ void source_sideband__ask(struct source *s, bool (*is_target)(void *arg, pid_t p
 /* How it fared. */
 const struct hook_report *source_sideband__report(const struct source *s);
 
+/* How it would fare: open what a recording would, and let it go at once. */
+void source_sideband__probe(struct hook_report *r);
+
 #endif
