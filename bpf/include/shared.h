@@ -22,9 +22,9 @@ _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");
  * @skipped_ns: until then the kernel skipped programs: of what began before, the end may have gone
  *		unseen. The recorder writes it
  *
- * All else is written on its cpu only. Programs at tracepoints run with preemption off, and those of one family
- * do not run in each other's interrupts, so plain additions do for their hits and records;
- * programs that may be preempted, and all losses, are counted atomically.
+ * All else is written on its cpu only. Programs at tracepoints run with preemption off, and those
+ *of one family do not run in each other's interrupts, so plain additions do for their hits and
+ *records; programs that may be preempted, and all losses, are counted atomically.
  */
 struct hook_counts {
 	__u64 hits;

@@ -39,8 +39,8 @@ const struct probe *probe__find(const char *name);
 int probe__check(const char *const *names);
 
 /*
- * The same for @names that are required of @probes (NULL: the defaults): one that is not among those
- * is wrong, too; but for 'task', which every recording has.
+ * The same for @names that are required of @probes (NULL: the defaults): one that is not among
+ * those is wrong, too; but for 'task', which every recording has.
  */
 int probe__check_required(const char *const *names, const char *const *probes);
 
