@@ -7,7 +7,7 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
-pids= copy=
+pids='' copy=''
 # shellcheck disable=SC2086 # several
 trap 'kill $pids 2>/dev/null; wait; rm -rf t out err events go truth "$copy"' EXIT
 
