@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Recording what runs already: a tree that forks wildly, in full from the moment on, each thread
-# once; how that ends; and what cannot be recorded.
+# once; how that ends; and what cannot be recorded. PROCESSES and THREADS may be given.
 # timeout: 240
 set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
 pids='' copy=''
+processes=${1:-20} threads=${2:-50}
 # shellcheck disable=SC2086 # several
 trap 'kill $pids 2>/dev/null; wait; rm -rf t out err events go truth "$copy"' EXIT
 
@@ -46,7 +47,7 @@ until_so() {
 # tree ARGS...: record it as ARGS say, compare all with what it did itself
 tree() {
 	rm -f go t truth err
-	"$BUILD/tests/e2e/attach_tree" 20 50 20 3 >truth &
+	"$BUILD/tests/e2e/attach_tree" "$processes" "$threads" 20 3 >truth &
 	tree=$!
 	pids=$tree
 	until_so grep -q ready truth
@@ -60,7 +61,7 @@ tree() {
 	wait $recorder || fail "the recorder ended with $?"
 	pids=
 	"$XPUGAP" dump --json t >events || fail "dump"
-	EXACT=$exact python3 - <<'EOF' || fail "not what the tree did ($*)"
+	EXACT=$exact TASKS=$((processes * threads)) python3 - <<'EOF' || fail "not what the tree did ($*)"
 import json, os, sys
 
 exact = os.environ["EXACT"] == "yes"
@@ -100,7 +101,7 @@ for tid, calls, orphaned in truth["tasks"]:
 # classic tracepoints of one cpu do not run in each other: what the kernel left out is counted
 if not exact and len(short) > lost:
     fail.append(f"{len(short)} tasks are not complete, {lost} records were lost")
-if len([t for t in truth["tasks"] if not t[2]]) != 20 * 50:
+if len([t for t in truth["tasks"] if not t[2]]) != int(os.environ["TASKS"]):
     fail.append("the tree is not what it should be")
 if exact and sum(by_tid.values()) > truth["calls"]:
     fail.append("more calls than there were")
@@ -114,6 +115,69 @@ exact=yes
 tree
 exact=no
 tree --no-btf
+
+# ---- marks: of one that runs already by its probes, never twice ----
+
+[ -e go ] && rm go
+# shellcheck disable=SC2016 # for python
+python3 -c 'import ctypes, os, sys
+lib = ctypes.CDLL(sys.argv[1])
+lib.xpugap_step.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+def mark(first, n):
+    for i in range(first, first + n):
+        lib.xpugap_step(i, 3)
+mark(0, 10)
+print("ready", flush=True)
+sys.stdin.readline()
+pid = os.fork()
+mark(1000 if pid else 5000, 300)
+if not pid: os._exit(0)
+os.wait()' "$BUILD/libxpugap_mark.so" < <(until [ -e go ]; do sleep 0.1; done; echo) >truth &
+pid=$!
+pids=$pid
+until_so grep -q ready truth
+"$XPUGAP" record -f -e mark -o t -p $pid 2>err &
+recorder=$!
+until_so grep -q '^xpugap: recording' err
+touch go
+wait $pid || fail "the program that marks"
+pids=
+wait $recorder || fail "the recorder"
+"$XPUGAP" dump --json t >events || fail "dump"
+if jq -es 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "refused")' events >/dev/null; then
+	echo "no uprobes: marks not tested: $(grep marks err)"
+else
+	jq -es '[.[] | select(.type == "mark_step") | .fields.step] | sort ==
+		([range(1000; 1300)] + [range(5000; 5300)])' events >/dev/null || fail "steps of a running program"
+	jq -es '[.[] | select(.type == "mark_step") | .tid] | unique | length == 2' events >/dev/null ||
+		fail "threads of steps"
+	jq -es 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "attached" and
+		.fields.way == "usdt")' events >/dev/null || fail "how marks are recorded"
+fi
+rm -f go
+
+# ---- the whole machine: all but the recorder ----
+
+"$BUILD/tests/e2e/attach_tree" 2 3 20 0 >truth &
+tree=$!
+pids=$tree
+until_so grep -q ready truth
+"$XPUGAP" record -f -e task,ioctl -m 64M -o t -a 2>err &
+recorder=$!
+pids="$tree $recorder"
+until_so grep -q '^xpugap: recording' err
+touch go
+wait $tree || fail "the tree"
+kill -TERM $recorder
+wait $recorder || fail "SIGTERM"
+pids=
+"$XPUGAP" dump --json t >events || fail "dump"
+jq -es '[.[] | select(.type == "ioctl" and .fields.cmd == "0x7801") | .fields.arg] | length == 120 and
+	(unique | length == 120)' events >/dev/null || fail "calls of all"
+jq -es --argjson r $recorder --argjson shell $$ '([.[] | select(.type == "task" and .fields.flags == "0x1")] |
+	any(.tid == $shell) and all(.fields.pid != $r)) and any(.type == "task" and .fields.flags == "0x5")' \
+	events >/dev/null || fail "who is recorded: $(grep -c '"task"' events)"
+rm -f go
 
 # ---- several, named twice, and the end ----
 
