@@ -6,6 +6,7 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
+case $(stat -f -c %T .) in tmpfs | ramfs) echo "$TMPDIR is in memory: needs a disk" && exit 77 ;; esac
 load=
 trap 'kill $load 2>/dev/null; wait; rm -f trace out plain' EXIT
 

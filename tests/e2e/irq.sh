@@ -7,6 +7,7 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
+case $(stat -f -c %T .) in tmpfs | ramfs) echo "$TMPDIR is in memory: needs a disk" && exit 77 ;; esac
 trap 'rm -f file before after err trace' EXIT
 dd if=/dev/zero of=file bs=64k count=32 conv=fsync 2>/dev/null || exit 1
 if ! dd if=file of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then

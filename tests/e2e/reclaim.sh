@@ -8,6 +8,7 @@ SIZE=200 LIMIT=32 # MiB
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
+case $(stat -f -c %T .) in tmpfs | ramfs) echo "$TMPDIR is in memory: needs a disk" && exit 77 ;; esac
 group=
 trap 'rm -f file trace; [ -z "$group" ] || rmdir "$group"' EXIT
 
