@@ -35,13 +35,6 @@ static const struct opt rows[] = {
 
 /* ---- what to read ---- */
 
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static bool exists(const char *path)
 {
 	return access(path, F_OK) == 0;
@@ -131,22 +124,6 @@ static int has_logs(const char *dir)
 	return found;
 }
 
-static bool holds_trace(const char *dir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	const char *dot;
-	bool found = false;
-
-	while (!found && d && (e = readdir(d))) {
-		dot = strrchr(e->d_name, '.');
-		found = dot && e->d_name[0] != '.' && strcmp(dot, ".xpt") == 0;
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
 /* The trace of a run: trace.xpt, else the only one there is. */
 static int find_trace(struct report *r, bool required)
 {
@@ -163,7 +140,7 @@ static int find_trace(struct report *r, bool required)
 	free(path);
 	if (!required)
 		return 0;
-	if (!holds_trace(r->dir)) {
+	if (!traces__in(r->dir)) {
 		log_error(
 			"'%s' is not the directory of a run (there is no config.json with *.data, "
 			"no trace *.xpt, and no *.data of Milabench in it)",
@@ -201,7 +178,7 @@ static int find_input(struct report *r, int argc, char **argv)
 			  "run in '" RUNS "' nor '" TRACE_DEFAULT "' here)");
 		return -ENOENT;
 	}
-	if (!is_directory(path)) {
+	if (!traces__is_directory(path)) {
 		r->trace = path;
 		return 0;
 	}

@@ -37,6 +37,19 @@ static int is_trace(const struct dirent *d)
 	return n > 4 && d->d_name[0] != '.' && strcmp(d->d_name + n - 4, ".xpt") == 0;
 }
 
+bool traces__in(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	bool found = false;
+
+	while (!found && d && (e = readdir(d)))
+		found = is_trace(e);
+	if (d)
+		closedir(d);
+	return found;
+}
+
 static int add_directory(struct traces *t, const char *dir)
 {
 	struct dirent **names;
@@ -63,7 +76,7 @@ static int add_directory(struct traces *t, const char *dir)
 	return err;
 }
 
-static bool is_directory(const char *path)
+bool traces__is_directory(const char *path)
 {
 	struct stat st;
 
@@ -78,8 +91,8 @@ int traces__find(struct traces *t, int argc, char **argv)
 	if (argc == 0)
 		err = add_path(t, strdup(TRACE_DEFAULT));
 	for (i = 0; !err && i < argc; i++)
-		err = is_directory(argv[i]) ? add_directory(t, argv[i])
-					    : add_path(t, strdup(argv[i]));
+		err = traces__is_directory(argv[i]) ? add_directory(t, argv[i])
+						    : add_path(t, strdup(argv[i]));
 	if (err == -ENOMEM)
 		log_error("out of memory");
 	if (err)

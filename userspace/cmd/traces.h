@@ -22,6 +22,12 @@ struct traces {
  * files in it; without operands, TRACE_DEFAULT. 0 or -errno (printed).
  */
 int traces__find(struct traces *t, int argc, char **argv);
+
+/* Does the directory hold such files? */
+bool traces__in(const char *dir);
+
+/* Is it a directory, and not "-"? */
+bool traces__is_directory(const char *path);
 void traces__free(struct traces *t);
 
 /* ---- losses ---- */
