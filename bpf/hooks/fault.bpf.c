@@ -88,7 +88,7 @@ static __always_inline int end_fault(struct bpf_perf_event_data *ctx, __u16 flag
 		return 0;
 	t = cost__begin(h);
 	faults = task->min_flt + task->maj_flt;
-	unseen = faults - s->faults - 1;
+	unseen = faults > s->faults ? faults - s->faults - 1 : 0; /* not where that is unknown */
 	s->faults = faults;
 	flags |= flags_of(ctx, s);
 	begin_ns = s->fault_ns;

@@ -15,14 +15,6 @@ static __always_inline bool is_target(void)
 	return filter__find(bpf_get_current_task_btf()) != NULL;
 }
 
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(irq_handler_entry, int irq, struct irqaction *action)
-{
-	struct cpu_state *c = cpu__get();
-
-	return c ? irq__begin(c, &c->irq, irq) : 0;
-}
-
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
@@ -32,12 +24,12 @@ int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int ret)
 	return c && start ? irq__ended(c, start, is_target(), irq, ret, action->name) : 0;
 }
 
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry, unsigned int vec)
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry, int irq, struct irqaction *action)
 {
 	struct cpu_state *c = cpu__get();
 
-	return c ? irq__begin(c, &c->softirq, vec) : 0;
+	return c ? irq__begin(c, &c->irq, irq) : 0;
 }
 
 SEC("tp_btf/softirq_exit")
@@ -47,4 +39,12 @@ int BPF_PROG(softirq_exit, unsigned int vec)
 	__u64 start = c ? irq__end(c, &c->softirq, vec) : 0;
 
 	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vec)
+{
+	struct cpu_state *c = cpu__get();
+
+	return c ? irq__begin(c, &c->softirq, vec) : 0;
 }

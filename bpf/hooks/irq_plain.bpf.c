@@ -14,6 +14,18 @@ static __always_inline bool is_target(void)
 	return plain__find(plain__tid()) != NULL;
 }
 
+SEC("tracepoint/irq/irq_handler_exit")
+int irq_handler_exit(void *ctx)
+{
+	__u32 irq = plain__u32(ctx, at_exit_irq);
+	struct cpu_state *c = cpu__get();
+	__u64 start = c ? irq__end(c, &c->irq, irq) : 0;
+
+	if (!c || !start)
+		return 0;
+	return irq__ended(c, start, is_target(), irq, plain__u32(ctx, at_exit_ret), NULL);
+}
+
 /* The name is passed at the beginning only, so it is told there, of whatever is handled first. */
 SEC("tracepoint/irq/irq_handler_entry")
 int irq_handler_entry(void *ctx)
@@ -28,26 +40,6 @@ int irq_handler_entry(void *ctx)
 	return irq__begin(c, &c->irq, irq);
 }
 
-SEC("tracepoint/irq/irq_handler_exit")
-int irq_handler_exit(void *ctx)
-{
-	__u32 irq = plain__u32(ctx, at_exit_irq);
-	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(c, &c->irq, irq) : 0;
-
-	if (!c || !start)
-		return 0;
-	return irq__ended(c, start, is_target(), irq, plain__u32(ctx, at_exit_ret), NULL);
-}
-
-SEC("tracepoint/irq/softirq_entry")
-int softirq_entry(void *ctx)
-{
-	struct cpu_state *c = cpu__get();
-
-	return c ? irq__begin(c, &c->softirq, plain__u32(ctx, at_entry_vec)) : 0;
-}
-
 SEC("tracepoint/irq/softirq_exit")
 int softirq_exit(void *ctx)
 {
@@ -56,4 +48,12 @@ int softirq_exit(void *ctx)
 	__u64 start = c ? irq__end(c, &c->softirq, vec) : 0;
 
 	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
+}
+
+SEC("tracepoint/irq/softirq_entry")
+int softirq_entry(void *ctx)
+{
+	struct cpu_state *c = cpu__get();
+
+	return c ? irq__begin(c, &c->softirq, plain__u32(ctx, at_entry_vec)) : 0;
 }

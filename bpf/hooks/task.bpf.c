@@ -179,7 +179,10 @@ static __always_inline bool task__in_ioctl(struct task_struct *task)
 SEC("iter/task")
 int walk_tree(struct bpf_iter__task *ctx)
 {
-	struct task_state fresh = {.flags = TASK_STATE_INSIDE, .counted = COUNTED_ON}, *state;
+	struct task_state fresh = {.flags = TASK_STATE_INSIDE,
+				   .counted = COUNTED_ON,
+				   .faults = FAULTS_UNKNOWN},
+			  *state;
 	struct hook_counts *h = counts__get(REC_HOOK_TASK);
 	struct task_struct *task = ctx->task;
 	bool ours = false;
@@ -202,7 +205,8 @@ int walk_tree(struct bpf_iter__task *ctx)
 	}
 	if (state->flags & TASK_STATE_DEFINED)
 		return 0;
-	state->faults = task->min_flt + task->maj_flt;
+	/* unless the task, which runs meanwhile, has told of one */
+	__sync_val_compare_and_swap(&state->faults, FAULTS_UNKNOWN, task->min_flt + task->maj_flt);
 	/* looked at after it became a target: a call that it enters from now on is recorded */
 	if (!task__in_ioctl(task))
 		state->flags &= ~TASK_STATE_INSIDE;

@@ -53,6 +53,19 @@ int task_newtask(void *ctx)
 	return 0;
 }
 
+/*
+ * @old, which was not the leader, takes the leader's id. The leader has ended, and its entry says so
+ * until now.
+ */
+static __always_inline void take_id(struct hook_counts *h, __u32 old, __u32 tid)
+{
+	struct task_state fresh = {.flags = TASK_STATE_DEFINED};
+
+	if (bpf_map_update_elem(&tids, &tid, &fresh, BPF_ANY))
+		__sync_fetch_and_add(&h->lost_state, 1);
+	bpf_map_delete_elem(&tids, &old);
+}
+
 SEC("tracepoint/sched/sched_process_exec")
 int sched_process_exec(void *ctx)
 {
@@ -63,10 +76,10 @@ int sched_process_exec(void *ctx)
 	char *text;
 	long len;
 
-	if (!h || !plain__find(tid))
+	if (!h || !plain__find(old))
 		return 0;
-	if (tid != old) /* a thread that was not the leader took the leader's id */
-		bpf_map_delete_elem(&tids, &old);
+	if (tid != old)
+		take_id(h, old, tid);
 	h->hits++;
 	rec = ring__reserve(h, REC_TASK_EXEC, sizeof(*rec) + FILE_LEN);
 	if (!rec)

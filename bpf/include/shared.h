@@ -160,6 +160,8 @@ struct lock_wait {
 	__u32 flags;
 };
 
+#define FAULTS_UNKNOWN (~0ULL) /* it ran before, and nobody has looked yet */
+
 #define LOCK_WAITS 2 /* a spinlock inside the wait for a sleeping lock */
 
 /*
@@ -168,7 +170,7 @@ struct lock_wait {
  * @file: the call about a file that it is in
  * @counted: among those that live: enum counted
  * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
- * @faults: of the task as the kernel counts them, when a record last told of one
+ * @faults: of the task as the kernel counts them, when a record last told of one, or FAULTS_UNKNOWN
  * @waits: locks of the kernel
  * @reclaim_ns: when it began to free memory
  */

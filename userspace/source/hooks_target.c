@@ -74,7 +74,9 @@ static int walk_tree(struct hooks *h)
  */
 static int add_process(struct hooks *h, pid_t pid)
 {
-	struct task_state state = {.flags = TASK_STATE_INSIDE, .counted = COUNTED_ON};
+	struct task_state state = {.flags = TASK_STATE_INSIDE,
+				   .counted = COUNTED_ON,
+				   .faults = FAULTS_UNKNOWN};
 	struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
 	int fd, err;
 
