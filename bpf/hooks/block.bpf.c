@@ -22,6 +22,10 @@ char LICENSE[] SEC("license") = "GPL";
 #define MODE_DISK   0060000
 #define NO_SECTOR   (~0ULL)
 
+#define MAGIC_TMPFS	0x01021994
+#define MAGIC_HUGETLBFS 0x958458f6
+#define MAGIC_RAMFS	0x858458f6
+
 /* the kernel's numbers of operations that never changed */
 enum { OP_READ = 0, OP_WRITE = 1, OP_FLUSH = 2, OP_DISCARD = 3, OP_ERASE = 5, OP_ZEROES = 9 };
 
@@ -32,7 +36,7 @@ const volatile bool rq_status = true;	    /* completions pass a blk_status_t, no
 struct file_key {
 	__u64 inode;
 	__u32 dev;
-	__u32 pad;
+	__u32 generation; /* a file that is made may get the number of one that is gone */
 };
 
 /* file → the target that last changed it; the oldest are forgotten */
@@ -125,6 +129,12 @@ static __always_inline struct address_space *mapping_of(struct page *page)
 	return mapping & 3 ? NULL : (void *)mapping; /* these bits: it is something else */
 }
 
+/* Files that are memory: their pages are moved only where a program passes them as its own. */
+static __always_inline bool in_memory(unsigned long magic)
+{
+	return magic == MAGIC_TMPFS || magic == MAGIC_HUGETLBFS || magic == MAGIC_RAMFS;
+}
+
 /* The file whose cached pages @rq moves, if it does. */
 static __always_inline void identify_file(struct request *rq, struct disk_request *r)
 {
@@ -144,7 +154,10 @@ static __always_inline void identify_file(struct request *rq, struct disk_reques
 	if (!mapping)
 		return;
 	inode = BPF_CORE_READ(mapping, host);
+	if (in_memory(BPF_CORE_READ(inode, i_sb, s_magic)))
+		return;
 	r->inode = BPF_CORE_READ(inode, i_ino);
+	r->generation = BPF_CORE_READ(inode, i_generation);
 	r->inode_dev = BPF_CORE_READ(inode, i_sb, s_dev);
 }
 
@@ -201,7 +214,8 @@ static __always_inline void tell_disk(struct hook_counts *h, struct request *rq,
 static __always_inline __u32 cause(struct request *rq, struct disk_request *r,
 				   struct task_struct *task)
 {
-	struct file_key key = {.inode = r->inode, .dev = r->inode_dev};
+	struct file_key key = {
+		.inode = r->inode, .dev = r->inode_dev, .generation = r->generation};
 	__u64 bio = (__u64)BPF_CORE_READ(rq, bio);
 	struct submitted *s;
 	__u32 *tid, mine = task->pid;
@@ -254,34 +268,12 @@ static __always_inline struct request *request_of(unsigned long long *ctx)
 	return (void *)(rq_after_queue ? ctx[1] : ctx[0]);
 }
 
-/* ---- programs ---- */
-
-SEC("tp_btf/block_rq_insert")
-int block_rq_insert(unsigned long long *ctx)
-{
-	struct request *rq = request_of(ctx);
-	struct disk_request_key key = {.a = (__u64)rq};
-	struct disk_request *r = bpf_map_lookup_elem(&requests, &key);
-
-	/* it is known where the driver had no room for it, and it goes back into the queue */
-	if (!r || !r->tid || r->sector != sector_of(rq))
-		begin(rq, &key, false);
-	return 0;
-}
-
-SEC("tp_btf/block_rq_issue")
-int block_rq_issue(unsigned long long *ctx)
-{
-	struct request *rq = request_of(ctx);
-	struct disk_request_key key = {.a = (__u64)rq};
-	struct disk_request *r = bpf_map_lookup_elem(&requests, &key);
-
-	if (r)
-		block__issue(r, sector_of(rq), BPF_CORE_READ(rq, __data_len));
-	else
-		begin(rq, &key, true);
-	return 0;
-}
+/*
+ * ---- programs ----
+ *
+ * Ends stand before beginnings so that they are attached first: what is kept of a request whose end
+ * is not seen would be taken for another one.
+ */
 
 /* @rq became part of another and is never completed. */
 SEC("?tp_btf/block_rq_merge")
@@ -349,9 +341,46 @@ int block_rq_complete(unsigned long long *ctx)
 	return 0;
 }
 
+SEC("tp_btf/block_rq_issue")
+int block_rq_issue(unsigned long long *ctx)
+{
+	struct request *rq = request_of(ctx);
+	struct disk_request_key key = {.a = (__u64)rq};
+	struct disk_request *r = bpf_map_lookup_elem(&requests, &key);
+
+	if (r && !block__stale(r, &key, sector_of(rq)))
+		block__issue(r, sector_of(rq), BPF_CORE_READ(rq, __data_len));
+	else
+		begin(rq, &key, true);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int block_rq_insert(unsigned long long *ctx)
+{
+	struct request *rq = request_of(ctx);
+	struct disk_request_key key = {.a = (__u64)rq};
+	struct disk_request *r = bpf_map_lookup_elem(&requests, &key);
+
+	/* it is known where the driver had no room for it, and it goes back into the queue */
+	if (!r || !r->tid || r->sector != sector_of(rq) || block__stale(r, &key, sector_of(rq)))
+		begin(rq, &key, false);
+	return 0;
+}
+
 static __always_inline bool flushes_cache(struct bio *bio)
 {
 	return flags_of(BPF_CORE_READ(bio, bi_opf)) & (REC_BLOCK_PREFLUSH | REC_BLOCK_FUA);
+}
+
+SEC("tp_btf/block_bio_complete")
+int block_bio_complete(unsigned long long *ctx)
+{
+	__u64 key = ctx[1]; /* after the queue, in all kernels */
+
+	if (flushes_cache((struct bio *)key))
+		bpf_map_delete_elem(&flushes, &key);
+	return 0;
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -373,16 +402,6 @@ int block_bio_queue(unsigned long long *ctx)
 	return 0;
 }
 
-SEC("tp_btf/block_bio_complete")
-int block_bio_complete(unsigned long long *ctx)
-{
-	__u64 key = ctx[1]; /* after the queue, in all kernels */
-
-	if (flushes_cache((struct bio *)key))
-		bpf_map_delete_elem(&flushes, &key);
-	return 0;
-}
-
 SEC("tp_btf/writeback_mark_inode_dirty")
 int BPF_PROG(writeback_mark_inode_dirty, struct inode *inode, int flags)
 {
@@ -395,6 +414,7 @@ int BPF_PROG(writeback_mark_inode_dirty, struct inode *inode, int flags)
 	tid = task->pid;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
+	key.generation = inode->i_generation;
 	known = bpf_map_lookup_elem(&changed, &key);
 	if (!known || *known != tid)
 		bpf_map_update_elem(&changed, &key, &tid, BPF_ANY);

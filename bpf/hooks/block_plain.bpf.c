@@ -93,39 +93,7 @@ static __always_inline void begin(struct disk_request *r, bool issued)
 	block__keep(h, &key, r, t);
 }
 
-SEC("tracepoint/block/block_rq_insert")
-int block_rq_insert(void *ctx)
-{
-	struct disk_request r = {
-		.sector = plain__u64(ctx, at_insert_sector),
-		.dev = plain__u32(ctx, at_insert_dev),
-		.bytes = plain__u32(ctx, at_insert_bytes),
-	};
-
-	read_letters(&r, ctx + at_insert_rwbs);
-	begin(&r, false);
-	return 0;
-}
-
-SEC("tracepoint/block/block_rq_issue")
-int block_rq_issue(void *ctx)
-{
-	struct disk_request r = {
-		.sector = plain__u64(ctx, at_issue_sector),
-		.dev = plain__u32(ctx, at_issue_dev),
-		.bytes = plain__u32(ctx, at_issue_bytes),
-	};
-	struct disk_request_key key = {.a = r.sector, .b = r.dev};
-	struct disk_request *known = bpf_map_lookup_elem(&requests, &key);
-
-	if (known) {
-		block__issue(known, r.sector, r.bytes);
-		return 0;
-	}
-	read_letters(&r, ctx + at_issue_rwbs);
-	begin(&r, true);
-	return 0;
-}
+/* Ends stand before beginnings here, too. */
 
 SEC("tracepoint/block/block_rq_complete")
 int block_rq_complete(void *ctx)
@@ -140,5 +108,39 @@ int block_rq_complete(void *ctx)
 	if (r->tid)
 		block__end(h, r, (int)plain__u32(ctx, at_complete_error));
 	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+SEC("tracepoint/block/block_rq_issue")
+int block_rq_issue(void *ctx)
+{
+	struct disk_request r = {
+		.sector = plain__u64(ctx, at_issue_sector),
+		.dev = plain__u32(ctx, at_issue_dev),
+		.bytes = plain__u32(ctx, at_issue_bytes),
+	};
+	struct disk_request_key key = {.a = r.sector, .b = r.dev};
+	struct disk_request *known = bpf_map_lookup_elem(&requests, &key);
+
+	if (known && !block__stale(known, &key, r.sector)) {
+		block__issue(known, r.sector, r.bytes);
+		return 0;
+	}
+	read_letters(&r, ctx + at_issue_rwbs);
+	begin(&r, true);
+	return 0;
+}
+
+SEC("tracepoint/block/block_rq_insert")
+int block_rq_insert(void *ctx)
+{
+	struct disk_request r = {
+		.sector = plain__u64(ctx, at_insert_sector),
+		.dev = plain__u32(ctx, at_insert_dev),
+		.bytes = plain__u32(ctx, at_insert_bytes),
+	};
+
+	read_letters(&r, ctx + at_insert_rwbs);
+	begin(&r, false);
 	return 0;
 }

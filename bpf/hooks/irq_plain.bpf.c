@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The irq hook by classic tracepoints. */
+/* The irq hook by classic tracepoints; ends stand before beginnings here, too. */
 #include "bpf/include/plain.bpf.h"
 #include "bpf/include/irq.bpf.h"
 
@@ -19,7 +19,7 @@ int irq_handler_exit(void *ctx)
 {
 	__u32 irq = plain__u32(ctx, at_exit_irq);
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(c, &c->irq, irq) : 0;
+	__u64 start = c ? irq__end(&c->irq, irq) : 0;
 
 	if (!c || !start)
 		return 0;
@@ -45,7 +45,7 @@ int softirq_exit(void *ctx)
 {
 	__u32 vec = plain__u32(ctx, at_exit_vec);
 	struct cpu_state *c = cpu__get();
-	__u64 start = c ? irq__end(c, &c->softirq, vec) : 0;
+	__u64 start = c ? irq__end(&c->softirq, vec) : 0;
 
 	return c && start ? softirq__ended(c, start, is_target(), vec) : 0;
 }

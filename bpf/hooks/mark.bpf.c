@@ -49,12 +49,13 @@ static __always_inline bool write_name(struct hook_counts *h, __u64 id, const vo
 	rec->id = id;
 	rec->name_len = len;
 	rec->pad = 0;
+	__sync_fetch_and_add(&h->hits, 1);
 	ring__submit_preemptible(h, rec);
 	bpf_map_update_elem(&names, &id, &one, BPF_ANY);
 	return true;
 }
 
-/* False when there was no room for the name: the mark that has it is lost too. */
+/* False when there was no room for the name: the mark that has it is lost, and counted as that. */
 static __always_inline bool tell_name(struct hook_counts *h, __u64 id, const void *where, __u64 len,
 				      __u32 tid)
 {

@@ -110,10 +110,9 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 	h = &c->hook[REC_HOOK_SYSCALL];
 	t = cost__begin(h);
 	fill_call(call, task, regs, compat);
-	call->flags = t ? CALL_SAMPLED : 0;
+	call->flags = 0;
 	call->start_ns = bpf_ktime_get_ns();
-	if (t)
-		h->cost_ns += call->start_ns - t;
+	call->cost_ns = t ? call->start_ns - t : 0;
 	return 0;
 }
 
@@ -123,8 +122,8 @@ static __always_inline int end_call(struct hook_counts *h, struct task_struct *t
 	__u64 start = call->start_ns, now, t = 0;
 	struct rec_ioctl *rec;
 
-	if (call->flags & CALL_SAMPLED)
-		t = bpf_ktime_get_ns();
+	if (call->cost_ns)
+		t = bpf_ktime_get_ns() - call->cost_ns;
 	call->start_ns = 0;
 	rec = ring__reserve(h, REC_IOCTL, sizeof(*rec));
 	if (!rec)
@@ -163,6 +162,7 @@ static __always_inline int end_other(struct hook_counts *h, struct task_struct *
 		}
 		h->hits++;
 		s->call.flags = 0;
+		s->call.cost_ns = 0;
 		fill_call(&s->call, task, regs, compat);
 	}
 	return end_call(h, task, &s->call, ret);

@@ -91,10 +91,9 @@ int sys_enter(struct raw_args *ctx)
 	t = cost__begin(h);
 	fill_call(&s->call, &r);
 	s->flags &= ~TASK_STATE_INSIDE;
-	s->call.flags = t ? CALL_SAMPLED : 0;
+	s->call.flags = 0;
 	s->call.start_ns = bpf_ktime_get_ns();
-	if (t)
-		h->cost_ns += s->call.start_ns - t;
+	s->call.cost_ns = t ? s->call.start_ns - t : 0;
 	return 0;
 }
 
@@ -124,10 +123,11 @@ int sys_exit(struct raw_args *ctx)
 		}
 		h->hits++;
 		s->call.flags = 0;
+		s->call.cost_ns = 0;
 		fill_call(&s->call, &r);
 	}
-	if (s->call.flags & CALL_SAMPLED)
-		t = bpf_ktime_get_ns();
+	if (s->call.cost_ns)
+		t = bpf_ktime_get_ns() - s->call.cost_ns;
 	s->call.start_ns = 0;
 	rec = ring__reserve(h, REC_IOCTL, sizeof(*rec));
 	if (!rec)

@@ -54,12 +54,12 @@ int BPF_PROG(task_newtask, struct task_struct *child, __u64 clone_flags)
 
 	if (!h || !(filter__find(parent) || member__joins(parent, child)))
 		return 0;
-	t = cost__begin(h);
 	state = task__adopt(child, &fresh, &ours);
 	if (!state)
 		__sync_fetch_and_add(&h->lost_state, 1);
 	else if (!ours) /* by a walk, which told of it */
 		return 0;
+	t = cost__begin(h);
 	rec = ring__reserve(h, REC_TASK_FORK, sizeof(*rec));
 	if (!rec) {
 		if (state)

@@ -23,7 +23,7 @@ static __always_inline void block__count(__u64 *what, __u64 n)
 	__sync_fetch_and_add(what, n);
 }
 
-/* Is the request that begins now one to measure? 0, or when it began. */
+/* Is the request that begins now one to measure, if it is a target's? 0, or when it began. */
 static __always_inline __u64 block__sample(const struct hook_counts *h)
 {
 	return (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
@@ -33,12 +33,33 @@ static __always_inline __u64 block__sample(const struct hook_counts *h)
 static __always_inline void block__keep(struct hook_counts *h, const struct disk_request_key *key,
 					struct disk_request *r, __u64 t)
 {
-	if (t)
-		r->state |= DISK_REQUEST_SAMPLED;
-	if (bpf_map_update_elem(&requests, key, r, BPF_ANY) && r->tid)
+	struct disk_request *kept;
+
+	if (bpf_map_update_elem(&requests, key, r, BPF_ANY)) {
+		if (r->tid)
+			block__count(&h->lost_state, 1);
+		return;
+	}
+	kept = t && r->tid ? bpf_map_lookup_elem(&requests, key) : NULL;
+	if (kept)
+		kept->cost_ns = bpf_ktime_get_ns() - t;
+}
+
+/*
+ * @r is known and a request like it is handed in now: is it perhaps another one, and the end of @r
+ * was among what the kernel skipped? Then @r is forgotten, and counted if it is a target's.
+ */
+static __always_inline bool block__stale(struct disk_request *r, const struct disk_request_key *key,
+					 __u64 sector)
+{
+	struct hook_counts *h = counts__get(REC_HOOK_BLOCK);
+
+	if (!h || r->start_ns >= h->skipped_ns || (!r->issue_ns && r->sector == sector))
+		return false;
+	if (r->tid)
 		block__count(&h->lost_state, 1);
-	if (t)
-		block__count(&h->cost_ns, bpf_ktime_get_ns() - t);
+	bpf_map_delete_elem(&requests, key);
+	return true;
 }
 
 /* The driver gets @r once more, perhaps after others were merged into it. */
@@ -51,7 +72,7 @@ static __always_inline void block__issue(struct disk_request *r, __u64 sector, _
 
 static __always_inline void block__end(struct hook_counts *h, const struct disk_request *r, int err)
 {
-	__u64 t = r->state & DISK_REQUEST_SAMPLED ? bpf_ktime_get_ns() : 0, issue;
+	__u64 t = r->cost_ns ? bpf_ktime_get_ns() - r->cost_ns : 0, issue;
 	struct rec_block *rec;
 
 	block__count(&h->hits, 1);

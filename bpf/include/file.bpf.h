@@ -85,7 +85,7 @@ static const volatile __u8 calls_by_number[MAX_NR] = {
 struct told_key {
 	__u64 inode;
 	__u32 dev;
-	__u32 pad;
+	__u32 generation; /* a file that is made may get the number of one that is gone */
 };
 
 /* files that a FILE record told of, and on which mount; the oldest are forgotten and told again */
@@ -268,7 +268,7 @@ static __always_inline void put_texts(struct rec_file *rec, struct path_text *t,
 static __always_inline void tell_file(struct hook_counts *h, struct task_struct *task,
 				      struct file *file, const struct file_call *c)
 {
-	struct told_key key = {.inode = c->inode, .dev = c->dev};
+	struct told_key key = {.inode = c->inode, .dev = c->dev, .generation = c->generation};
 	__u32 *told = bpf_map_lookup_elem(&told_files, &key), zero = 0, mount = c->mount;
 	struct path_text *t;
 	struct rec_file *rec;
@@ -306,6 +306,7 @@ static __always_inline void identify_file(struct file_call *c, struct file *file
 	__u32 flags = LOAD(file, f_flags);
 
 	c->inode = LOAD(inode, i_ino);
+	c->generation = LOAD(inode, i_generation);
 	c->dev = LOAD(sb, s_dev);
 	c->fs = LOAD(sb, s_magic);
 	c->mount = BPF_CORE_READ(mount, mnt_id);
@@ -399,7 +400,7 @@ static __always_inline void file__enter(struct pt_regs *regs, __u64 nr)
 	if (!s || !h)
 		return;
 	c = &s->file;
-	t = cost__sample(h);
+	t = (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0; /* its hit is counted at its end */
 	__builtin_memset(c, 0, sizeof(*c));
 	c->call = known & CALL_OF;
 	c->to_fd = -1;
@@ -413,10 +414,8 @@ static __always_inline void file__enter(struct pt_regs *regs, __u64 nr)
 		tell_file(h, task, file, c);
 		read_arguments(c, file, regs, shape);
 	}
-	c->sampled = t != 0;
 	c->start_ns = bpf_ktime_get_ns();
-	if (t)
-		h->cost_ns += c->start_ns - t;
+	c->cost_ns = t ? c->start_ns - t : 0;
 }
 
 /* The file that a call has opened: is it one to tell of? A failure always is. */
@@ -439,7 +438,7 @@ static __always_inline bool file__opened(struct hook_counts *h, struct task_stru
 static __always_inline void file__end(struct hook_counts *h, struct task_struct *task,
 				      const struct file_call *c, __u64 start, long ret)
 {
-	__u64 t = c->sampled ? bpf_ktime_get_ns() : 0;
+	__u64 t = c->cost_ns ? bpf_ktime_get_ns() - c->cost_ns : 0;
 	struct rec_file_io *rec;
 
 	h->hits++;

@@ -27,18 +27,22 @@ static __always_inline int irq__begin(struct cpu_state *c, struct handling *w, _
 }
 
 /* When what was begun as @nr began; 0 if it is another one that ends, or not known. */
-static __always_inline __u64 irq__end(struct cpu_state *c, struct handling *w, __u32 nr)
+static __always_inline __u64 irq__end(struct handling *w, __u32 nr)
 {
 	__u64 start = w->nr == nr ? w->start_ns : 0;
-	struct hook_counts *h = &c->hook[REC_HOOK_IRQ];
 
-	if (!start)
-		return 0;
-	w->start_ns = 0;
+	if (start)
+		w->start_ns = 0;
+	return start;
+}
+
+/* Is what began at @start to be told of? Not, but counted, where the kernel skipped programs since. */
+static __always_inline bool irq__trusted(struct hook_counts *h, __u64 start)
+{
 	if (start >= h->skipped_ns)
-		return start;
+		return true;
 	__sync_fetch_and_add(&h->lost_state, 1);
-	return 0;
+	return false;
 }
 
 /* enum rec_irq_flags of what was handled; 0 if it concerns no target. */
@@ -90,7 +94,7 @@ static __always_inline int irq__ended(struct cpu_state *c, __u64 start, bool tar
 	struct rec_irq *rec;
 	__u64 t;
 
-	if (!flags)
+	if (!flags || !irq__trusted(h, start))
 		return 0;
 	t = cost__begin(h);
 	if (name)
@@ -115,7 +119,7 @@ static __always_inline int softirq__ended(struct cpu_state *c, __u64 start, bool
 	struct rec_softirq *rec;
 	__u64 t;
 
-	if (!flags)
+	if (!flags || !irq__trusted(h, start))
 		return 0;
 	t = cost__begin(h);
 	rec = ring__reserve(h, REC_SOFTIRQ, sizeof(*rec));

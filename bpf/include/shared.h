@@ -37,13 +37,13 @@ struct hook_counts {
 };
 
 enum call_flags {
-	CALL_TOLD = 1,	  /* IOCTL_BLOCKED told of it */
-	CALL_SAMPLED = 2, /* it measures what the hook costs */
+	CALL_TOLD = 1, /* IOCTL_BLOCKED told of it */
 };
 
 /*
  * struct call - an ioctl that has not returned
  * @start_ns: when it began; 0: there is none
+ * @cost_ns: what the hook took at its entry; 0: not measured
  */
 struct call {
 	__u64 start_ns;
@@ -54,7 +54,7 @@ struct call {
 	__u32 rdev;
 	__u32 mode;
 	__u32 flags;
-	__u32 pad;
+	__u32 cost_ns;
 };
 
 /*
@@ -84,7 +84,9 @@ struct file_call {
 	__s32 to_fd;
 	__u16 flags;
 	__u8 call;
-	__u8 sampled; /* it measures what the hook costs */
+	__u8 pad;
+	__u32 cost_ns; /* what the hook took at its entry; 0: not measured */
+	__u32 generation; /* of the inode */
 };
 
 /*
@@ -189,7 +191,6 @@ struct task_state {
 enum disk_request_state {
 	DISK_REQUEST_OTHERS =
 		1, /* of no target: kept so that its issue is not taken for a beginning */
-	DISK_REQUEST_SAMPLED = 2, /* it measures what the hook costs */
 };
 
 /* What a request in flight is known by: its address, or sector and device. */
@@ -203,6 +204,8 @@ struct disk_request_key {
  * @start_ns: when it was queued, or issued where it never was queued
  * @issue_ns: when the driver got it, 0 if it has not
  * @state: enum disk_request_state
+ * @cost_ns: what the hook took at its beginning; 0: not measured
+ * @generation: of the inode
  * all else: as in BLOCK records
  */
 struct disk_request {
@@ -218,6 +221,8 @@ struct disk_request {
 	__u16 flags;
 	__u8 op;
 	__u8 state;
+	__u32 cost_ns;
+	__u32 generation;
 };
 
 #endif

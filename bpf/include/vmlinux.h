@@ -137,6 +137,7 @@ struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
 	unsigned int i_rdev;
+	unsigned int i_generation;
 };
 
 struct qstr {

@@ -114,6 +114,31 @@ check 0
 record --no-btf
 check 1
 
+# ---- what is moved from and to files that are memory: these are not what is read ----
+
+"$XPUGAP" record -q -f -e block -o trace -- python3 - <<'PY' >out 2>&1 || fail "direct I/O of shared memory"
+import mmap, os, sys
+
+fd = os.memfd_create("buffer")
+os.ftruncate(fd, 1 << 20)
+buffer = mmap.mmap(fd, 1 << 20)
+try:
+    file = os.open("files/file", os.O_RDONLY | os.O_DIRECT)
+    assert os.preadv(file, [buffer], 0) == 1 << 20
+except OSError as e:
+    sys.exit(print("none:", e))
+print("memory", os.fstat(fd).st_ino, os.fstat(file).st_ino)
+PY
+if grep -q ^memory out; then
+	"$XPUGAP" dump --json -t block trace >events
+	read -r _ memory file <out
+	jq -es "map(select(.fields.op == \"read\" and (.fields.inode == 0 or .fields.inode == $memory)) | .fields) |
+		(map(select(.inode == 0) | .bytes) | add) >= 1048576 and all(.inode == 0)" events >/dev/null ||
+		{ jq -c .fields events; fail "direct I/O of shared memory"; }
+else
+	echo "no direct I/O: left out"
+fi
+
 # ---- a disk of our own: its counters are of the target's requests, all of them ----
 
 truncate -s 16M image

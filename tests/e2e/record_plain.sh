@@ -56,6 +56,38 @@ for line in open("events"):
 sys.exit(not seen)
 PY
 
+# a thread other than the leader runs another program: it takes the leader's id and remains a target
+"$XPUGAP" record --no-btf -f -q -o trace -- python3 -c '
+import os, threading
+
+script = "import time\nfor i in range(20): time.sleep(0.01)"
+t = threading.Thread(target=lambda: os.execvp("python3", ["python3", "-c", script]))
+t.start()
+t.join()' >out 2>err || fail "exec by a thread"
+"$XPUGAP" dump --json trace >events
+python3 - <<'PY' || fail "after an exec by a thread"
+import json, sys
+
+recs = [json.loads(line) for line in open("events")]
+execs = [r for r in recs if r["type"] == "task_exec" and r["fields"]["old_tid"] != r["tid"]]
+end = [r for r in recs if r["type"] == "task_exit"][-1]
+if len(execs) != 1 or end["tid"] != execs[0]["tid"]:
+    sys.exit(f"{execs}, then {end}")
+tid, at = execs[0]["tid"], execs[0]["time_ns"]
+leaves = [r for r in recs if r["type"] == "sched_switch" and r["tid"] == tid
+          and at < r["time_ns"] < end["time_ns"]]
+print(len(leaves), "switches after it")
+sys.exit(len(leaves) < 20 or any(not int(r["fields"]["flags"], 0) & 2 for r in leaves))
+PY
+
+# what this rung does not tell is refused, not replaced by what nobody asked for
+"$XPUGAP" record --no-btf -f -o trace --require file -- true >out 2>err && fail "'file' was granted"
+grep -q "cannot attach probe 'file': type information is not used" err || fail "no word of 'file'"
+"$XPUGAP" record --no-btf -f -o trace -e file -- "$BUILD/tests/e2e/ioctl_tree" 2 1 10 >out 2>err || fail "-e file"
+grep -q "cannot attach probe 'file': type information is not used" err || fail "no word of 'file'"
+"$XPUGAP" dump --json trace >events
+holds 'any(.type == "task_exit") and (any(.type | startswith("ioctl")) | not)'
+
 "$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/switches" >out 2>err || fail "switches"
 "$XPUGAP" dump --json trace >events
 read -r _ tid first last voluntary involuntary < <(grep ^thread out)

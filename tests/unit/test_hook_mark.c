@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "userspace/mark/xpugap_mark.h"
 #include "userspace/source/hooks.h"
 #include "userspace/source/mark_hub.h"
+#include "userspace/source/mark_live.h"
 #include "userspace/source/mark_usdt.h"
 #include "userspace/trace/records.h"
 
@@ -210,14 +212,16 @@ Test(hook_mark, running_process, .timeout = 60)
 	char path[] = "/tmp/xpugap-test-XXXXXX";
 	struct child target, other;
 	const struct hook_counts *c;
+	int failed;
 
 	copy_program(path);
 	target = start(path, "");
 	other = start(path, "");
 	cr_assert_not_null(u, "%s", strerror(errno));
 	cr_assert_geq(hooks__add(h, target.pid), 0);
-	cr_assert_eq(mark_usdt__attach(u, target.pid), 1);
-	cr_assert_eq(mark_usdt__attach(u, target.pid), 1); /* once is enough */
+	cr_assert_eq(mark_usdt__attach(u, target.pid, &failed), 1);
+	cr_assert_eq(mark_usdt__attach(u, target.pid, &failed), 1); /* once is enough */
+	cr_assert_eq(failed, 0);
 	run(target);
 	cr_assert_not(xpugap_recording());
 	unlink(path);
@@ -234,8 +238,72 @@ Test(hook_mark, running_process, .timeout = 60)
 	cr_assert_eq(g.others, 0);
 	c = hooks__counts(h, 0, REC_HOOK_MARK);
 	cr_assert_eq(c->records, g.steps + g.begins + g.ends + g.names);
+	cr_assert_eq(c->hits, c->records);
 	cr_assert_eq(c->lost_ring, 0);
 	mark_usdt__free(u);
+	hooks__free(h);
+}
+
+/* Where a note begins that says of a probe how its first argument is passed: "8@%rdi", say. */
+static char *find_arguments(char *at, size_t bytes, const char *probe)
+{
+	char text[32];
+	size_t n;
+
+	n = (size_t)snprintf(text, sizeof(text), "xpugap%c%s", 0, probe) + 1; /* with its NUL */
+	at = memmem(at, bytes, text, n);
+	return at ? at + n : NULL;
+}
+
+/* The program at @path says of a probe what nobody can make sense of. */
+static void spoil(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	char *file, *at;
+
+	cr_assert_eq(fstat(fd, &st), 0);
+	file = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert_neq(file, MAP_FAILED);
+	at = find_arguments(file, (size_t)st.st_size, "range_begin");
+	cr_assert_not_null(at);
+	memset(at, '?', strlen(at));
+	munmap(file, (size_t)st.st_size);
+	close(fd);
+}
+
+/* A process whose file cannot be attached to costs only itself: the next one's marks come. */
+Test(hook_mark, spoilt_file, .timeout = 60)
+{
+	struct hooks *h = hooks();
+	struct mark_live *l = mark_live__new(h);
+	char bad[] = "/tmp/xpugap-test-XXXXXX", good[] = "/tmp/xpugap-test-XXXXXX";
+	const struct hook_report *r;
+	struct child first, second;
+	struct got g = {0};
+
+	copy_program(bad);
+	spoil(bad);
+	copy_program(good);
+	first = start(bad, ""); /* it has the smaller pid, so it is looked at first */
+	second = start(good, "");
+	unlink(bad);
+	unlink(good);
+	cr_assert_not_null(l);
+	cr_assert_geq(hooks__add(h, first.pid), 0);
+	cr_assert_geq(hooks__add(h, second.pid), 0);
+	cr_assert_eq(mark_live__attach(l), 0);
+	r = mark_live__report(l);
+	cr_assert_eq(r->state, REC_HOOK_DEGRADED, "%d: %s", r->state, r->reason);
+	cr_assert_not_null(strstr(r->reason, " 1 process "), "%s", r->reason);
+	run(second);
+	kill(first.pid, SIGKILL);
+	waitpid(first.pid, NULL, 0);
+	close(first.go);
+	mark_live__detach(l);
+	read_rings(h, &g);
+	cr_assert_eq(g.steps, STEPS, "%lu", g.steps);
+	mark_live__free(l);
 	hooks__free(h);
 }
 
@@ -248,13 +316,14 @@ Test(hook_mark, never_both, .timeout = 60)
 	char path[] = "/tmp/xpugap-test-XXXXXX";
 	struct got kernel = {0}, shared = {0};
 	struct child target;
+	int failed;
 
 	copy_program(path);
 	target = start(path, mark_hub__address(hub));
 	unlink(path); /* what is deleted is found by its mapping */
 	cr_assert_not_null(u, "%s", strerror(errno));
 	cr_assert_geq(hooks__add(h, target.pid), 0);
-	cr_assert_eq(mark_usdt__attach(u, target.pid), 1);
+	cr_assert_eq(mark_usdt__attach(u, target.pid, &failed), 1);
 	run(target);
 	while (mark_hub__poll(hub, count, &shared) > 0)
 		;
@@ -272,16 +341,17 @@ Test(hook_mark, process_without_marks)
 	struct hooks *h = hooks();
 	struct mark_usdt *u = mark_usdt__new(h);
 	pid_t pid = fork();
+	int failed;
 
 	if (!pid) {
 		execlp("sleep", "sleep", "10", NULL);
 		_exit(1);
 	}
 	usleep(100000);
-	cr_assert_eq(mark_usdt__attach(u, pid), 0);
+	cr_assert_eq(mark_usdt__attach(u, pid, &failed), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	cr_assert_eq(mark_usdt__attach(u, pid), -ENOENT);
+	cr_assert_eq(mark_usdt__attach(u, pid, &failed), -ENOENT);
 	mark_usdt__free(u);
 	hooks__free(h);
 }

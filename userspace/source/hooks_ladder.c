@@ -149,8 +149,11 @@ static int open_sched_plain(struct hooks *h, struct family *f)
 
 static int open_syscall_plain(struct hooks *h, struct family *f)
 {
-	struct syscall_plain_bpf *s = syscall_plain_bpf__open();
+	struct syscall_plain_bpf *s;
 
+	if (!probe__wanted(h->opts.probes, "ioctl"))
+		return -EOPNOTSUPP; /* calls for files are not told in this way */
+	s = syscall_plain_bpf__open();
 	if (!s)
 		return -errno;
 	ADOPT(f, s);
@@ -329,7 +332,7 @@ const struct ladder ladders[] = {
 	 {{"tp_btf", "", .open = {open_syscall, open_syscall_read}},
 	  {"raw_tp",
 	   "the file behind a descriptor, 32-bit calls of 64-bit programs, calls for files",
-	   .plain = true, .open = {open_syscall_plain}}}},
+	   .without = "file", .plain = true, .open = {open_syscall_plain}}}},
 	{REC_HOOK_FAULT,
 	 {{"perf_event", "", .open = {open_fault}},
 	  {"perf_event", "the duration of faults, and where in the program they lie", .plain = true,

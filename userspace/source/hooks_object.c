@@ -53,6 +53,9 @@ void family__explain(struct hooks *h, struct family *f, const char *what, int er
 			 "the kernel's lockdown (%s) keeps hooks from reading memory: boot with "
 			 "lockdown=integrity, or without secure boot",
 			 h->facts.lockdown);
+	else if (h->plain && err == -EOPNOTSUPP)
+		snprintf(to, size, "%s, which what is asked for needs",
+			 h->facts.btf ? "type information is not used" : NO_BTF);
 	else if (h->plain && !*h->facts.tracefs)
 		snprintf(to, size,
 			 "%s and tracefs cannot be read (mount -t tracefs tracefs "
@@ -152,6 +155,7 @@ static void report_rung(const struct hooks *h, struct family *f, const struct ru
 	char better[sizeof(r->reason)];
 
 	r->rung = f->at;
+	r->without = rung->without;
 	snprintf(r->way, sizeof(r->way), "%s", rung->way);
 	if (!*rung->lacks) {
 		r->err = 0;

@@ -55,7 +55,7 @@ static int add_thread(void *arg, pid_t tid)
 	__u32 key = tid;
 	int err;
 
-	if (proc__stat(l->pid, tid, &st) || proc_stat__ended(&st))
+	if (proc__stat(l->pid, tid, &st) || proc_stat__ending(&st))
 		return 0;
 	err = bpf_map_update_elem(l->h->tids_fd, &key, &state, BPF_NOEXIST);
 	if (err)
@@ -63,7 +63,7 @@ static int add_thread(void *arg, pid_t tid)
 	l->found++;
 	if (task)
 		__atomic_fetch_add(&task->bss->live, 1, __ATOMIC_RELAXED);
-	if (proc__stat(l->pid, tid, &st) || proc_stat__ended(&st))
+	if (proc__stat(l->pid, tid, &st) || proc_stat__ending(&st))
 		take_back(l->h, key);
 	return l->h->opts.found ? l->h->opts.found(l->h->opts.arg, l->pid, tid) : 0;
 }

@@ -46,6 +46,7 @@ struct hooks {
  * struct rung - a way to attach a family
  * @way: its name; NULL ends a ladder that has fewer than MAX_RUNGS
  * @lacks: what it does not tell that the first does; "": nothing, it is as good
+ * @without: a probe of the family that it does not record, of those that have several
  * @plain: for kernels that do not describe their types, on which no other rung is tried
  * @open: objects that record the same in different ways, of which the first that the kernel takes
  *	  is used
@@ -53,6 +54,7 @@ struct hooks {
 struct rung {
 	const char *way;
 	const char *lacks;
+	const char *without;
 	bool plain;
 	int (*open[MAX_VARIANTS + 1])(struct hooks *h, struct family *f);
 };

@@ -15,6 +15,8 @@ struct mark_live {
 	struct mark_usdt *usdt; /* NULL: refused, or detached */
 	struct hook_report report;
 	unsigned int processes; /* that have the library */
+	unsigned int failed;	/* that may have it, and cannot be looked into or attached to */
+	int err;		/* why the first of them */
 };
 
 static void refuse(struct mark_live *l, int err)
@@ -45,16 +47,32 @@ struct mark_live *mark_live__new(struct hooks *h)
 static int visit(void *arg, pid_t pid)
 {
 	struct mark_live *l = arg;
-	int n;
+	int n, err;
 
 	if (pid == getpid() || !hooks__is_target(l->hooks, pid))
 		return 0;
-	n = mark_usdt__attach(l->usdt, pid);
+	n = mark_usdt__attach(l->usdt, pid, &err);
 	if (n == -ENOENT || n == -ESRCH) /* it has just ended */
 		return 0;
 	if (n > 0)
 		l->processes++;
-	return n < 0 ? n : 0;
+	else if (n < 0)
+		err = n;
+	if (err == -ENOMEM)
+		return err;
+	if (err && !l->failed++)
+		l->err = err;
+	return 0;
+}
+
+/* Some could not be attached to: if others could, these are what is missing. */
+static void report_failures(struct mark_live *l)
+{
+	l->report.state = l->processes ? REC_HOOK_DEGRADED : REC_HOOK_REFUSED;
+	l->report.err = l->err;
+	snprintf(l->report.reason, sizeof(l->report.reason),
+		 "cannot attach to the probes of %u process%s that may have some: %s", l->failed,
+		 l->failed == 1 ? "" : "es", log__err(l->err));
 }
 
 int mark_live__attach(struct mark_live *l)
@@ -69,8 +87,11 @@ int mark_live__attach(struct mark_live *l)
 		l->report.state = REC_HOOK_ATTACHED;
 		l->report.reason[0] = '\0';
 	}
-	if (l->report.state == REC_HOOK_REFUSED)
-		log_warning("marks of running programs are not recorded: %s", l->report.reason);
+	if (!err && l->failed)
+		report_failures(l);
+	if (l->report.state == REC_HOOK_REFUSED || l->report.state == REC_HOOK_DEGRADED)
+		log_warning("marks of running programs are not%s recorded: %s",
+			    l->report.state == REC_HOOK_REFUSED ? "" : " all", l->report.reason);
 	return 0;
 }
 

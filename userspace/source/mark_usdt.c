@@ -28,7 +28,7 @@ struct mark_usdt {
 	struct seen {
 		dev_t dev;
 		ino_t ino;
-		bool has_probes;
+		int found; /* 1: it has probes; 0; -errno: which cannot be attached to */
 	} seen[MAX_SEEN];
 	unsigned int nseen;
 };
@@ -144,26 +144,27 @@ static int visit(struct mark_usdt *u, const char *path)
 {
 	struct seen *seen;
 	struct stat st;
-	int fd, err = 0;
+	int fd;
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	seen = find_seen(u, &st);
 	if (seen)
-		return seen->has_probes;
+		return seen->found;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || u->nseen == MAX_SEEN)
 		goto out;
 	seen = &u->seen[u->nseen++];
 	*seen = (struct seen){st.st_dev, st.st_ino, has_probes(fd)};
-	if (seen->has_probes)
-		err = attach_file(u, path);
-	if (err)
-		u->nseen--;
+	if (seen->found) {
+		int err = attach_file(u, path);
+
+		seen->found = err ? err : 1;
+	}
 out:
 	if (fd >= 0)
 		close(fd);
-	return err ? err : seen && seen->has_probes;
+	return seen ? seen->found : 0;
 }
 
 /*
@@ -182,7 +183,7 @@ static int visit_mapping(struct mark_usdt *u, pid_t pid, const char *range, cons
 	return visit(u, path);
 }
 
-int mark_usdt__attach(struct mark_usdt *u, pid_t pid)
+int mark_usdt__attach(struct mark_usdt *u, pid_t pid, int *failed)
 {
 	char path[64], *line = NULL, range[64], perms[8];
 	unsigned long ino;
@@ -190,19 +191,23 @@ int mark_usdt__attach(struct mark_usdt *u, pid_t pid)
 	int ret, n = 0, name;
 	FILE *f;
 
+	*failed = 0;
 	elf_version(EV_CURRENT);
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	while (n >= 0 && getline(&line, &size, f) > 0) {
+	while (*failed != -ENOMEM && getline(&line, &size, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		name = 0;
 		if (sscanf(line, "%63s %7s %*s %*s %lu %n", range, perms, &ino, &name) < 3 ||
 		    !name || line[name] != '/' || perms[2] != 'x')
 			continue;
 		ret = visit_mapping(u, pid, range, line + name, ino);
-		n = ret < 0 ? ret : n + ret;
+		if (ret > 0)
+			n++;
+		else if (ret < 0 && (!*failed || ret == -ENOMEM))
+			*failed = ret;
 	}
 	free(line);
 	fclose(f);

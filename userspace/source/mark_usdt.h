@@ -19,10 +19,11 @@ struct mark_usdt *mark_usdt__new(struct hooks *h);
 /*
  * Attach to the probes in all files that @pid has mapped; for a file that was attached to before
  * nothing is done. All processes that map the file, now or later, are then asked for their marks,
- * and those that are targets are recorded. Returns the number of files with probes, 0 if the
- * process has none, or -errno.
+ * and those that are targets are recorded. Returns the number of files whose probes are attached
+ * to, or -errno if the process cannot be looked into; *@failed: why the first file of those was
+ * refused whose are not (-errno), or 0.
  */
-int mark_usdt__attach(struct mark_usdt *u, pid_t pid);
+int mark_usdt__attach(struct mark_usdt *u, pid_t pid, int *failed);
 
 void mark_usdt__free(struct mark_usdt *u);
 

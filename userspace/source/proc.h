@@ -18,7 +18,8 @@ struct proc_stat {
 	char comm[REC_COMM_LEN]; /* not more of it than a record holds; NUL-terminated */
 };
 
-#define PROC_KTHREAD 0x00200000 /* of flags */
+#define PROC_EXITING 0x00000004 /* of flags */
+#define PROC_KTHREAD 0x00200000
 
 /* A line of /proc/PID/stat. 0 or -EINVAL. */
 int proc_stat__parse(const char *line, struct proc_stat *st);
@@ -30,6 +31,12 @@ int proc__stat(pid_t pid, pid_t tid, struct proc_stat *st);
 static inline bool proc_stat__ended(const struct proc_stat *st)
 {
 	return st->state == 'Z' || st->state == 'X';
+}
+
+/* The same of one that is about to: it runs none of its program any more, perhaps for seconds. */
+static inline bool proc_stat__ending(const struct proc_stat *st)
+{
+	return proc_stat__ended(st) || st->flags & PROC_EXITING;
 }
 
 /* The process of thread @tid: itself for a leader, 0 if there is none. */

@@ -42,7 +42,7 @@ struct recorder {
 	struct source *sideband;
 	const char *env[MAX_ENV + 1];
 	size_t nenv;
-	const char *const *require;
+	const char *const *probes, *const *require;
 	uint64_t sleep_ns, max_sleep_ns;
 	uint64_t clock_ns; /* when the clocks were last read */
 	bool no_priority, started, stopped;
@@ -135,6 +135,7 @@ struct recorder *recorder__new(const struct recorder_opts *o)
 
 	if (!r)
 		goto out;
+	r->probes = o->probes;
 	r->require = o->require;
 	r->no_priority = o->no_priority;
 	r->sleep_ns = MIN_SLEEP_NS;
@@ -196,7 +197,7 @@ static int check_hooks(struct recorder *r)
 {
 	const struct hook_report *h;
 	const struct probe *p;
-	bool required;
+	bool required, refused;
 	int err = 0;
 
 	for (p = probe_table; r->bpf && p->name; p++) {
@@ -204,13 +205,16 @@ static int check_hooks(struct recorder *r)
 			continue;
 		h = report_of(r, p->hook);
 		required = is_required(r, p->name);
-		if (!h || h->state == REC_HOOK_ATTACHED)
+		if (!h || h->state == REC_HOOK_ATTACHED ||
+		    !(required || probe__wanted(r->probes, p->name)))
 			continue;
-		if (h->state == REC_HOOK_REFUSED)
+		refused = h->state == REC_HOOK_REFUSED ||
+			  (h->without && strcmp(h->without, p->name) == 0);
+		if (refused)
 			say_refused(p, h, required);
-		else if (h->state == REC_HOOK_DEGRADED)
+		else if (!refused && h->state == REC_HOOK_DEGRADED)
 			log_warning("probe '%s' uses '%s': %s", p->name, h->way, h->reason);
-		if (required && h->state != REC_HOOK_DEGRADED)
+		if (required && (refused || h->state != REC_HOOK_DEGRADED))
 			err = h->err ? h->err : -EOPNOTSUPP;
 	}
 	return err;
@@ -314,7 +318,7 @@ int recorder__check_marks(const struct recorder *r)
 {
 	const struct hook_report *h = r->bpf ? source_bpf__report(r->bpf, REC_HOOK_MARK) : NULL;
 
-	if (r->mark || !is_required(r, "mark") || (h && h->state == REC_HOOK_ATTACHED))
+	if (r->mark || !is_required(r, "mark") || 		(h && (h->state == REC_HOOK_ATTACHED || h->state == REC_HOOK_DEGRADED)))
 		return 0;
 	log_error("cannot attach probe 'mark': %s",
 		  h ? h->reason : "without hooks, running programs cannot be asked");
