@@ -214,8 +214,7 @@ static __always_inline void tell_disk(struct hook_counts *h, struct request *rq,
 static __always_inline __u32 cause(struct request *rq, struct disk_request *r,
 				   struct task_struct *task)
 {
-	struct file_key key = {
-		.inode = r->inode, .dev = r->inode_dev, .generation = r->generation};
+	struct file_key key = {.inode = r->inode, .dev = r->inode_dev, .generation = r->generation};
 	__u64 bio = (__u64)BPF_CORE_READ(rq, bio);
 	struct submitted *s;
 	__u32 *tid, mine = task->pid;

@@ -5,8 +5,8 @@
  *
  * Interrupts that a cpu raises itself (its timer, calls by other cpus) pass no handler.
  *
- * Ends stand before beginnings so that they are attached first: what is seen to begin and not to end
- * would hide others until its like ends.
+ * Ends stand before beginnings so that they are attached first: what is seen to begin and not to
+ * end would hide others until its like ends.
  */
 #include "bpf/include/filter.bpf.h"
 #include "bpf/include/irq.bpf.h"

@@ -54,8 +54,8 @@ int task_newtask(void *ctx)
 }
 
 /*
- * @old, which was not the leader, takes the leader's id. The leader has ended, and its entry says so
- * until now.
+ * @old, which was not the leader, takes the leader's id. The leader has ended, and its entry says
+ * so until now.
  */
 static __always_inline void take_id(struct hook_counts *h, __u32 old, __u32 tid)
 {

@@ -85,7 +85,7 @@ struct file_call {
 	__u16 flags;
 	__u8 call;
 	__u8 pad;
-	__u32 cost_ns; /* what the hook took at its entry; 0: not measured */
+	__u32 cost_ns;	  /* what the hook took at its entry; 0: not measured */
 	__u32 generation; /* of the inode */
 };
 

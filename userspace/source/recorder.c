@@ -318,7 +318,8 @@ int recorder__check_marks(const struct recorder *r)
 {
 	const struct hook_report *h = r->bpf ? source_bpf__report(r->bpf, REC_HOOK_MARK) : NULL;
 
-	if (r->mark || !is_required(r, "mark") || 		(h && (h->state == REC_HOOK_ATTACHED || h->state == REC_HOOK_DEGRADED)))
+	if (r->mark || !is_required(r, "mark") ||
+	    (h && (h->state == REC_HOOK_ATTACHED || h->state == REC_HOOK_DEGRADED)))
 		return 0;
 	log_error("cannot attach probe 'mark': %s",
 		  h ? h->reason : "without hooks, running programs cannot be asked");
