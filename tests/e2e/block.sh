@@ -131,7 +131,7 @@ print("memory", os.fstat(fd).st_ino, os.fstat(file).st_ino)
 PY
 if grep -q ^memory out; then
 	"$XPUGAP" dump --json -t block trace >events
-	read -r _ memory file <out
+	read -r _ memory _ <out
 	jq -es "map(select(.fields.op == \"read\" and (.fields.inode == 0 or .fields.inode == $memory)) | .fields) |
 		(map(select(.inode == 0) | .bytes) | add) >= 1048576 and all(.inode == 0)" events >/dev/null ||
 		{ jq -c .fields events; fail "direct I/O of shared memory"; }
