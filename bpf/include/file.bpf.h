@@ -400,8 +400,8 @@ static __always_inline void file__enter(struct pt_regs *regs, __u64 nr)
 	if (!s || !h)
 		return;
 	c = &s->file;
-	t = (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns()
-					    : 0; /* its hit is counted at its end */
+	/* its hit is counted at its end */
+	t = (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
 	__builtin_memset(c, 0, sizeof(*c));
 	c->call = known & CALL_OF;
 	c->to_fd = -1;

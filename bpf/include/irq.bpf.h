@@ -36,8 +36,7 @@ static __always_inline __u64 irq__end(struct handling *w, __u32 nr)
 	return start;
 }
 
-/* Is what began at @start to be told of? Not, but counted, where the kernel skipped programs since.
- */
+/* Is what began at @start to be told of? Not where programs were skipped since: it is counted. */
 static __always_inline bool irq__trusted(struct hook_counts *h, __u64 start)
 {
 	if (start >= h->skipped_ns)

@@ -247,12 +247,48 @@ static struct elf make_elf(void)
 	return f;
 }
 
+/* The same with 8 for the segment's alignment, as the linker lays out x86's properties. */
+struct elf8 {
+	Elf64_Ehdr e;
+	Elf64_Phdr p;
+	Elf64_Nhdr other;
+	char other_name[4], other_desc[16];
+	Elf64_Nhdr note;
+	char name[4];
+	uint8_t id[20];
+};
+
 static int read_id(const struct elf *f, char hex[BUILD_ID_HEX])
 {
 	int fd = file_of(f, sizeof(*f)), err = build_id__read(fd, hex);
 
 	close(fd);
 	return err;
+}
+
+Test(source_sideband, build_id_aligned_to_8)
+{
+	struct elf8 f = {
+		.p = {.p_type = PT_NOTE,
+		      .p_offset = offsetof(struct elf8, other),
+		      .p_filesz = sizeof(struct elf8) - offsetof(struct elf8, other),
+		      .p_align = 8},
+		.other = {4, 16, NT_GNU_PROPERTY_TYPE_0},
+		.other_name = "GNU",
+		.note = {4, 20, NT_GNU_BUILD_ID},
+		.name = "GNU",
+		.id = {0xde, 0xad, 0xbe, 0xef, 4,  5,  6,  7,  8,  9,
+		       10,   11,   12,	 13,   14, 15, 16, 17, 18, 19},
+	};
+	char hex[BUILD_ID_HEX];
+	int fd;
+
+	f.e = make_elf().e;
+	f.e.e_phoff = offsetof(struct elf8, p);
+	fd = file_of(&f, sizeof(f));
+	cr_assert_eq(build_id__read(fd, hex), 0);
+	close(fd);
+	cr_assert_str_eq(hex, "deadbeef0405060708090a0b0c0d0e0f10111213");
 }
 
 Test(source_sideband, build_id)

@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "userspace/lib/hostclock.h"
 #include "userspace/source/cgroup.h"
 #include "userspace/source/container.h"
 #include "userspace/source/proc.h"
@@ -42,15 +45,42 @@ Test(target, stat_line)
 	cr_assert_eq(proc_stat__parse("1 (x) S 17 4711", &st), -EINVAL);
 }
 
+/* A process is as old as the clock that its creator saw says, within two ticks. */
+Test(target, start)
+{
+	uint64_t before = hostclock__now(),
+		 slack = 2 * 1000000000U / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct proc_stat st;
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	cr_assert_eq(proc__stat(pid, 0, &st), 0);
+	cr_assert_not(proc_stat__ending(&st));
+	cr_assert_geq(proc_stat__start_ns(&st) + slack, before);
+	cr_assert_leq(proc_stat__start_ns(&st), hostclock__now() + slack);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	st.flags |= PROC_EXITING;
+	cr_assert(proc_stat__ending(&st));
+	cr_assert_not(proc_stat__ended(&st));
+}
+
 Test(target, ourselves)
 {
 	struct proc_stat st;
+	uint32_t uid;
 
 	cr_assert_eq(proc__stat(getpid(), 0, &st), 0);
 	cr_assert_eq(st.pid, getpid());
 	cr_assert_eq(st.ppid, getppid());
 	cr_assert_not(st.flags & PROC_KTHREAD);
 	cr_assert_eq(proc__leader(getpid()), getpid());
+	cr_assert_eq(proc__uid(getpid(), &uid), 0);
+	cr_assert_eq(uid, getuid());
+	cr_assert_eq(proc__uid(INT_MAX, &uid), -ESRCH);
 	cr_assert(proc__lives(getpid()));
 	cr_assert_eq(proc__leader(INT_MAX), 0);
 	cr_assert_eq(proc__stat(INT_MAX, 0, &st), -ESRCH);
@@ -130,6 +160,13 @@ Test(target, ids_in_groups)
 	cr_assert(matches("0::/kubepods/besteffort/pod1/crio-" ID "\n", ID,
 			  "/kubepods/besteffort/pod1/crio-" ID));
 	cr_assert(matches("0::/default/web\n", "web", "/default/web"));
+	cr_assert(matches("0::/default/web/init.scope\n", "web", "/default/web"));
+	/* what containers are in is none, whatever it is called */
+	cr_assert_not(matches("7:memory:/docker/" ID "\n", "docker", "/docker"));
+	cr_assert_not(matches("0::/system.slice/cron.service\n", "system.slice", "/system.slice"));
+	cr_assert_not(matches("0::/kubepods/besteffort\n", "besteffort", "/kubepods/besteffort"));
+	cr_assert_not(matches("0::/init.scope\n", "init", "/init.scope"));
+	cr_assert_not(matches("0::/web/worker\n", "web", "/web"));
 	/* the runtime's watchman; too little of an id; a name that only begins so */
 	cr_assert_not(matches("0::/libpod-conmon-" ID ".scope\n", ID, ""));
 	cr_assert_eq(container__match("0::/docker/" ID "\n", "012", path, sizeof(path), whole), 0);
@@ -206,6 +243,12 @@ Test(target, names, .init = make_root, .fini = remove_root)
 	put(path, "[{\"id\": \"" ID2 "\", \"names\": [\"mine\"]}]");
 	cr_assert_eq(container__id("mine", root, id), 0);
 	cr_assert_str_eq(id, ID2);
+	/* who has a home may have put anything there */
+	snprintf(path, sizeof(path), "%s/home/a/.local/share/%s", root, pods);
+	put("home/a/.local/share/containers/storage/overlay-containers/x", "");
+	snprintf(path + strlen(path), sizeof(path) - strlen(path), "/containers.json");
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cr_assert_eq(container__id("nowhere", root, id), -ENOENT);
 	cr_assert_eq(container__find("db", root, path, sizeof(path)), 0);
 	cr_assert_str_eq(path, "/docker/" ID);
 }

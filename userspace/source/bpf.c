@@ -12,6 +12,7 @@
 #include "userspace/source/hooks.h"
 #include "userspace/source/mark_live.h"
 #include "userspace/source/probe.h"
+#include "userspace/source/proc.h"
 #include "userspace/source/source.h"
 
 #define COUNT_EVERY_NS 1000000000ULL
@@ -37,6 +38,8 @@ struct source {
 	uint64_t held_ns;    /* 0, or the time after which a record may still come */
 	uint64_t *last_ns;   /* [cpu]: of the newest record moved */
 	unsigned int fill;
+	bool stopped;
+	bool look_failed; /* who came was not found, the last time */
 	struct source_stats stats;
 };
 
@@ -199,23 +202,18 @@ static int tell_task(void *arg, pid_t pid, pid_t tid)
 {
 	struct source *s = arg;
 	struct rec_task rec = {.pid = pid, .flags = REC_TASK_TARGET};
-	char path[64], line[256];
-	FILE *f;
+	struct proc_stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "Name: %15[^\n]", rec.comm);
-		sscanf(line, "PPid: %u", &rec.ppid);
-		sscanf(line, "Uid: %u", &rec.uid);
-	}
-	if (f)
-		fclose(f);
-	rec.start_ns = hostclock__now();
 	rec.hdr = (struct rec){.type = REC_TASK,
 			       .size = sizeof(rec),
 			       .tid = tid,
-			       .time_ns = rec.start_ns};
+			       .time_ns = hostclock__now()};
+	if (proc__stat(pid, tid, &st) == 0) {
+		rec.ppid = (uint32_t)st.ppid;
+		rec.start_ns = proc_stat__start_ns(&st);
+		memcpy(rec.comm, st.comm, sizeof(rec.comm));
+	}
+	proc__uid(tid, &rec.uid);
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
@@ -334,16 +332,30 @@ static int drain(struct source *s, unsigned int cpu)
 	return err ? err : n;
 }
 
+/* Look who came, if somebody may have. A look that fails is repeated; its first failure counts. */
+static int look(struct source *s)
+{
+	bool failed_before = s->look_failed;
+	int err;
+
+	if (s->stopped || !hooks__came(s->hooks))
+		return 0;
+	err = hooks__look(s->hooks);
+	s->look_failed = err != 0;
+	if (!err || failed_before)
+		return 0;
+	log_warning("cannot look who came into what is recorded: %s", log__err(err));
+	return write_lost(s, REC_HOOK_TASK, REC_NO_CPU, REC_LOST_STATE, 1, s->checked_ns);
+}
+
 static int bpf_poll(struct source *s)
 {
 	unsigned int cpu;
 	int n, moved = 0;
 
-	if (hooks__came(s->hooks)) {
-		n = hooks__look(s->hooks);
-		if (n)
-			log_debug("cannot look who came: %s", log__err(n));
-	}
+	n = look(s);
+	if (n)
+		return n;
 	s->fill = 0;
 	s->held_ns = UINT64_MAX;
 	for (cpu = 0; cpu < hooks__ncpus(s->hooks); cpu++) {
@@ -447,6 +459,7 @@ static int bpf_stop(struct source *s)
 {
 	int n;
 
+	s->stopped = true;
 	mark_live__detach(s->marks);
 	hooks__detach(s->hooks);
 	n = hooks__tell_open(s->hooks, tell_open, s);

@@ -29,7 +29,10 @@ void build_id__print(char hex[BUILD_ID_HEX], const uint8_t *id, size_t n)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
 }
 
-/* @align of the parts of a note: 4, or 8 in segments that say so. */
+/*
+ * @align: 4, or 8 in segments that say so. The offsets of a note's parts from its beginning are
+ * rounded, not their sizes.
+ */
 static size_t round_up(size_t n, size_t align)
 {
 	return (n + align - 1) & ~(align - 1);
@@ -40,26 +43,25 @@ static int find_note(const uint8_t *at, size_t bytes, size_t align, char hex[BUI
 	Elf64_Nhdr note; /* the same for 32 bits */
 
 	while (bytes >= sizeof(note)) {
-		size_t name, desc;
+		size_t desc, next;
 
 		memcpy(&note, at, sizeof(note));
-		at += sizeof(note);
-		bytes -= sizeof(note);
-		name = round_up(note.n_namesz, align);
-		if (name < note.n_namesz || name > bytes)
+		if (note.n_namesz > bytes)
 			break;
-		desc = round_up(note.n_descsz, align);
-		if (note.n_descsz > bytes - name)
+		desc = round_up(sizeof(note) + note.n_namesz, align);
+		if (desc > bytes || note.n_descsz > bytes - desc)
 			break;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(at, "GNU", 4) == 0 && note.n_descsz && note.n_descsz <= BUILD_ID_MAX) {
-			build_id__print(hex, at + name, note.n_descsz);
+		    memcmp(at + sizeof(note), "GNU", 4) == 0 && note.n_descsz &&
+		    note.n_descsz <= BUILD_ID_MAX) {
+			build_id__print(hex, at + desc, note.n_descsz);
 			return 0;
 		}
-		if (desc > bytes - name)
+		next = round_up(desc + note.n_descsz, align);
+		if (next > bytes)
 			break;
-		at += name + desc;
-		bytes -= name + desc;
+		at += next;
+		bytes -= next;
 	}
 	return -ENOENT;
 }
@@ -117,6 +119,7 @@ int build_id__read(int fd, char hex[BUILD_ID_HEX])
 	unsigned int i;
 	uint32_t type;
 	bool wide;
+	int err;
 
 	hex[0] = '\0';
 	memset(&u, 0, sizeof(u));
@@ -136,8 +139,9 @@ int build_id__read(int fd, char hex[BUILD_ID_HEX])
 	for (i = 0; i < u.e64.e_phnum && i < MAX_SEGMENTS; i++) {
 		if (!read_segment(fd, &u.e64, wide, i, &s, &type))
 			break;
-		if (type == PT_NOTE && look_into(fd, &s, hex) == 0)
-			return 0;
+		err = type == PT_NOTE ? look_into(fd, &s, hex) : -ENOENT;
+		if (err != -ENOENT)
+			return err;
 	}
 	return -ENOENT;
 }

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "userspace/source/regular.h"
 
 #define MIN_PREFIX 4
 #define HEX_LEN	   64 /* of an id that a runtime made up */
@@ -50,14 +53,38 @@ static bool is_hex(const char *s, size_t n)
 	return n == HEX_LEN;
 }
 
-/* A made-up id may be cut, as runtimes show it; one that a person gave is whole. */
-static bool fits(const char *s, size_t len, const char *id)
+/* Groups that containers are in and that are none. */
+static bool is_parent(const char *part, size_t len)
+{
+	static const char *const names[] = {"docker",	 "libpod_parent", "kubepods", "besteffort",
+					    "burstable", "guaranteed",	  "lxc",      "init.scope"};
+	size_t i;
+
+	if (len > 6 && strncmp(part + len - 6, ".slice", 6) == 0)
+		return true;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == len && strncmp(part, names[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* Groups that a container has within itself. */
+static bool is_inside(const char *rest)
+{
+	return strncmp(rest, "/init.scope", 11) == 0 || strncmp(rest, "/container", 10) == 0;
+}
+
+/*
+ * A made-up id may be cut, as runtimes show it, and is known wherever it stands. One that a person
+ * gave is whole, and is the name of the last group, @rest being what follows.
+ */
+static bool fits(const char *s, size_t len, const char *id, const char *rest)
 {
 	size_t n = strlen(id);
 
-	if (len == n)
-		return strncmp(s, id, n) == 0;
-	return n >= MIN_PREFIX && n < len && is_hex(s, len) && strncmp(s, id, n) == 0;
+	if (is_hex(s, len))
+		return n >= MIN_PREFIX && n <= len && strncmp(s, id, n) == 0;
+	return len == n && strncmp(s, id, n) == 0 && (*rest != '/' || is_inside(rest));
 }
 
 int container__match(const char *line, const char *id, char *path, size_t size,
@@ -73,7 +100,8 @@ int container__match(const char *line, const char *id, char *path, size_t size,
 	for (at = begin; *at == '/'; at += len) {
 		at++;
 		len = strcspn(at, "/\n");
-		if (!split(at, len, &part, &part_len) || !fits(part, part_len, id))
+		if (is_parent(at, len) || !split(at, len, &part, &part_len) ||
+		    !fits(part, part_len, id, at + len))
 			continue;
 		snprintf(whole, CONTAINER_ID_MAX, "%.*s", (int)part_len, part);
 		return snprintf(path, size, "%.*s", (int)(at + len - begin), begin) < (int)size;
@@ -92,7 +120,12 @@ static bool text_is(const json_t *object, const char *key, const char *want)
 
 static json_t *load(const char *path)
 {
-	return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	int fd = regular__open(path); /* its owner may have put anything there */
+	json_t *json = fd < 0 ? NULL : json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return json;
 }
 
 /* Call @fits for @base/ENTRY/@file of each entry; that one's name is the id. */

@@ -32,11 +32,10 @@ struct hooks_opts {
 struct hook_report {
 	enum rec_hook_state state;
 	unsigned int rung;
-	int err;      /* why the way above was not taken, or why none was: -errno or 0 */
-	char way[16]; /* "tp_btf", ... */
-	const char
-		*without; /* a probe of the family that is not recorded in this way; may be NULL */
-	char reason[224]; /* what is missing and the remedy; "" where nothing is */
+	int err;	     /* why the way above was not taken, or why none was: -errno or 0 */
+	char way[16];	     /* "tp_btf", ... */
+	const char *without; /* NULL, or a probe of the family that this way does not record */
+	char reason[224];    /* what is missing and the remedy; "" where nothing is */
 };
 
 /*

@@ -129,30 +129,33 @@ int hooks__add_group(struct hooks *h, const struct cgroup_ref *g)
 	return hooks__look(h);
 }
 
+static uint64_t times_moved(const struct hooks *h)
+{
+	const struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
+
+	return h->plain || !task ? 0 : __atomic_load_n(&task->bss->moved, __ATOMIC_RELAXED);
+}
+
 int hooks__look(struct hooks *h)
 {
+	uint64_t moved = times_moved(h);
 	int err = h->plain ? plain__add_group(h, h->group) : walk_tree(h);
 
 	forget_targets(h);
 	h->looked_ns = hostclock__now();
+	if (!err)
+		h->moved = moved;
 	return err;
 }
 
 /* The kernel says so, or it is time to see: is there perhaps somebody new in the group? */
 bool hooks__came(struct hooks *h)
 {
-	struct task_bpf *task = h->family[REC_HOOK_TASK].skel;
-	uint64_t moved;
-
-	if (!h->group || !task)
+	if (!h->group || !h->family[REC_HOOK_TASK].skel)
 		return false;
 	if (h->plain)
 		return hostclock__now() - h->looked_ns >= LOOK_EVERY_NS;
-	moved = __atomic_load_n(&task->bss->moved, __ATOMIC_RELAXED);
-	if (moved == h->moved)
-		return false;
-	h->moved = moved;
-	return true;
+	return times_moved(h) != h->moved;
 }
 
 bool hooks__is_target(const struct hooks *h, pid_t pid)

@@ -2,8 +2,6 @@
 #include "userspace/source/mapping.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "userspace/source/regular.h"
 
 int mapping__parse(struct mapping *m, const char *line)
 {
@@ -72,7 +72,7 @@ static bool is_file(struct mapping *m, int fd)
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (m->inode && st.st_ino != m->inode))
 		return false;
-	if (build_id__read(fd, build_id) == -EINTR)
+	if (build_id__read(fd, build_id) == -ENOMEM)
 		return false;
 	/* without inode the build id has to prove it */
 	if (!m->inode && (!*build_id || strcmp(build_id, m->build_id) != 0))
@@ -86,9 +86,9 @@ static bool is_file(struct mapping *m, int fd)
 	return true;
 }
 
-static bool try_file(struct mapping *m, const char *path)
+/* @fd, which is closed, or why it could not be opened: does it complete @m? */
+static bool try_file(struct mapping *m, int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	bool found = fd >= 0 && is_file(m, fd);
 
 	if (fd >= 0)
@@ -98,21 +98,16 @@ static bool try_file(struct mapping *m, const char *path)
 
 void mapping__complete(struct mapping *m, pid_t pid)
 {
-	char path[64 + PATH_MAX];
-
 	if (m->path[0] != '/' || m->path[1] == '/' || (m->inode && *m->build_id))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	if (try_file(m, path))
+	if (try_file(m, regular__open_of(pid, m->path)))
 		return;
 	/*
 	 * We may not look into the process, or it has ended: a file of the same path and build id
 	 * or inode in our own file system is the same for all that is made of it.
 	 */
-	if (try_file(m, m->path))
+	if (try_file(m, regular__open_of(0, m->path)))
 		return;
 	/* deleted or replaced since: by way of the mapping, which takes CAP_CHECKPOINT_RESTORE */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)m->addr, (unsigned long long)(m->addr + m->len));
-	try_file(m, path);
+	try_file(m, regular__open_mapped(pid, m->addr, m->addr + m->len));
 }

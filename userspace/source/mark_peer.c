@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "userspace/lib/hostclock.h"
+#include "userspace/source/proc.h"
 
 /* The value of @key in a status file: the first number, or the last one of the line. */
 static int read_status(const char *path, const char *key, bool last, pid_t *value, int *count)
@@ -129,53 +128,23 @@ static pid_t find_nested(pid_t pid, pid_t ns_tid)
 
 pid_t mark_peer__tid(pid_t pid, bool nested, pid_t ns_tid)
 {
-	pid_t tgid;
-	int count;
+	pid_t leader;
 
 	if (ns_tid <= 0)
 		return 0;
 	if (nested)
 		return find_nested(pid, ns_tid);
-	if (ns_tid == pid || status_of(ns_tid, "Tgid", false, &tgid, &count))
-		return ns_tid;
-	return tgid == pid ? ns_tid : 0;
-}
-
-/* CLOCK_BOOTTIME, which /proc counts in as we see it, goes on while the machine sleeps. */
-static uint64_t asleep_ns(void)
-{
-	struct timespec boot;
-
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (uint64_t)boot.tv_sec * 1000000000U + (uint64_t)boot.tv_nsec - hostclock__now();
+	leader = ns_tid == pid ? pid : proc__leader(ns_tid);
+	return !leader || leader == pid ? ns_tid : 0;
 }
 
 void mark_peer__describe(pid_t pid, pid_t tid, struct rec_task *task)
 {
-	unsigned long long start = 0;
-	char line[1024], *name, *rest;
-	unsigned int ppid = 0;
-	FILE *f;
+	struct proc_stat st;
 
-	snprintf(line, sizeof(line), "/proc/%d/task/%d/stat", pid, tid);
-	f = fopen(line, "re");
-	if (!f)
+	if (proc__stat(pid, tid, &st))
 		return;
-	if (!fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	fclose(f);
-	name = strchr(line, '(');
-	rest = strrchr(line, ')'); /* the name may have some itself */
-	if (!name || !rest)
-		return;
-	*rest = '\0';
-	strncpy(task->comm, name + 1, sizeof(task->comm) - 1);
-	/* the 4th and the 22nd number of the line */
-	if (sscanf(rest + 2,
-		   "%*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-		   "%llu",
-		   &ppid, &start) != 2)
-		return;
-	task->ppid = ppid;
-	task->start_ns = start * (1000000000U / (uint64_t)sysconf(_SC_CLK_TCK)) - asleep_ns();
+	memcpy(task->comm, st.comm, sizeof(task->comm));
+	task->ppid = (uint32_t)st.ppid;
+	task->start_ns = proc_stat__start_ns(&st);
 }

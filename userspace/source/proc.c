@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "userspace/lib/hostclock.h"
 
 #define FIRST_PID_NS "pid:[4026531836]" /* PROC_PID_INIT_INO */
 
@@ -57,20 +60,47 @@ int proc__stat(pid_t pid, pid_t tid, struct proc_stat *st)
 	return n ? proc_stat__parse(line, st) : -ESRCH;
 }
 
-pid_t proc__leader(pid_t tid)
+/* CLOCK_BOOTTIME, which /proc counts in, goes on while the machine sleeps. */
+static uint64_t asleep_ns(void)
+{
+	struct timespec boot;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (uint64_t)boot.tv_sec * 1000000000U + (uint64_t)boot.tv_nsec - hostclock__now();
+}
+
+uint64_t proc_stat__start_ns(const struct proc_stat *st)
+{
+	return st->start_ticks * (1000000000U / (uint64_t)sysconf(_SC_CLK_TCK)) - asleep_ns();
+}
+
+/* What @format reads from a line of a thread's status. 0 or -ESRCH. */
+static int scan_status(pid_t tid, const char *format, unsigned int *value)
 {
 	char path[64], line[256];
-	int leader = 0;
+	int err = -ESRCH;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
 	if (!f)
-		return 0;
-	while (!leader && fgets(line, sizeof(line), f))
-		sscanf(line, "Tgid: %d", &leader);
+		return err;
+	while (err && fgets(line, sizeof(line), f))
+		err = sscanf(line, format, value) == 1 ? 0 : err;
 	fclose(f);
-	return leader;
+	return err;
+}
+
+int proc__uid(pid_t tid, uint32_t *uid)
+{
+	return scan_status(tid, "Uid: %u", uid);
+}
+
+pid_t proc__leader(pid_t tid)
+{
+	unsigned int leader;
+
+	return scan_status(tid, "Tgid: %u", &leader) ? 0 : (pid_t)leader;
 }
 
 static int each_number(const char *path, int (*fn)(void *arg, pid_t id), void *arg)

@@ -39,6 +39,12 @@ static inline bool proc_stat__ending(const struct proc_stat *st)
 	return proc_stat__ended(st) || st->flags & PROC_EXITING;
 }
 
+/* When the task was created, in the time of records; as exact as the ticks are (10 ms). */
+uint64_t proc_stat__start_ns(const struct proc_stat *st);
+
+/* The user who runs the thread. 0, or -ESRCH when there is none. */
+int proc__uid(pid_t tid, uint32_t *uid);
+
 /* The process of thread @tid: itself for a leader, 0 if there is none. */
 pid_t proc__leader(pid_t tid);
 

@@ -377,6 +377,24 @@ static int drain(struct source *s, uint64_t until_ns)
 	return err ? err : n;
 }
 
+static void say(const struct source *s, int err)
+{
+	struct trace_writer_stats stats;
+
+	trace_writer__stats(s->writer, &stats);
+	if (err < 0 && !stats.err)
+		log_error("cannot record what is mapped: %s", log__err(err));
+}
+
+/* The same; what goes wrong is said, but for the writer's failures, which are said where it is. */
+static int sweep(struct source *s, uint64_t until_ns)
+{
+	int n = drain(s, until_ns);
+
+	say(s, n);
+	return n;
+}
+
 static int sideband_poll(struct source *s)
 {
 	uint64_t until_ns;
@@ -385,7 +403,7 @@ static int sideband_poll(struct source *s)
 	if (!s->rings)
 		return -ENODATA;
 	until_ns = hostclock__now() - HOLD_NS;
-	n = drain(s, until_ns);
+	n = sweep(s, until_ns);
 	if (n >= 0)
 		s->swept_ns = until_ns;
 	return n;
@@ -399,7 +417,7 @@ static int sideband_stop(struct source *s)
 		return 0;
 	if (s->rings) {
 		sideband_rings__stop(s->rings);
-		n = drain(s, UINT64_MAX);
+		n = sweep(s, UINT64_MAX);
 	}
 	if (n >= 0)
 		n = write_count(s);
