@@ -318,15 +318,18 @@ static int open_block_plain(struct hooks *h, struct family *f)
 	return set_block_fields(h, s);
 }
 
+/* The kernel runs no program at a classic tracepoint inside of another such one or of perf's. */
+#define SKIPPED ", nor what happens while another hook's program runs"
+
 /* The sched hook stands first: what the others do depends on it. */
 const struct ladder ladders[] = {
 	{REC_HOOK_SCHED,
 	 {{"tp_btf", "", .open = {open_sched_count, open_sched_hot, open_sched}},
-	  {"tracepoint", "the system call of who leaves the cpu and wake-ups by interrupts",
+	  {"tracepoint", "the system call of who leaves the cpu and wake-ups by interrupts" SKIPPED,
 	   .plain = true, .open = {open_sched_plain}}}},
 	{REC_HOOK_TASK,
 	 {{"tp_btf", "", .open = {open_task}},
-	  {"tracepoint", "ids in namespaces and totals at a task's end", .plain = true,
+	  {"tracepoint", "ids in namespaces and totals at a task's end" SKIPPED, .plain = true,
 	   .open = {open_task_plain}}}},
 	{REC_HOOK_SYSCALL,
 	 {{"tp_btf", "", .open = {open_syscall, open_syscall_read}},
@@ -343,14 +346,15 @@ const struct ladder ladders[] = {
 	   .open = {open_irq_plain}}}},
 	{REC_HOOK_LOCK,
 	 {{"tp_btf", "", .open = {open_lock}},
-	  {"tracepoint", "who holds a lock, and which is that of the address space", .plain = true,
-	   .open = {open_lock_plain}}}},
+	  {"tracepoint", "who holds a lock, and which is that of the address space" SKIPPED,
+	   .plain = true, .open = {open_lock_plain}}}},
 	{REC_HOOK_RECLAIM,
 	 {{"tp_btf", "", .open = {open_reclaim}},
-	  {"tracepoint", "whose limit was hit", .plain = true, .open = {open_reclaim_plain}}}},
+	  {"tracepoint", "whose limit was hit" SKIPPED, .plain = true,
+	   .open = {open_reclaim_plain}}}},
 	{REC_HOOK_BLOCK,
 	 {{"tp_btf", "", .open = {open_block}},
-	  {"tracepoint", "the file, the disk's name, what workers write later, and flushes",
+	  {"tracepoint", "the file, the disk's name, what workers write later, and flushes" SKIPPED,
 	   .plain = true, .open = {open_block_plain}}}},
 	{0},
 };
