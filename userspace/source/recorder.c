@@ -164,6 +164,68 @@ const char *const *recorder__env(const struct recorder *r)
 	return r->env;
 }
 
+/* ---- a sweep ---- */
+
+static int read_clocks(struct recorder *r, uint64_t now)
+{
+	struct rec_clock rec;
+
+	if (r->clock_ns && now - r->clock_ns < CLOCK_EVERY)
+		return 0;
+	r->clock_ns = now;
+	clock__read_real(&rec);
+	return trace_writer__append(r->writer, TRACE_RING_META, &rec.hdr);
+}
+
+struct sweep {
+	int moved;
+	unsigned int fill;
+	uint64_t horizon_ns;
+};
+
+static int sweep_source(struct recorder *r, unsigned int i, struct sweep *w, uint64_t begin)
+{
+	const struct source_ops *ops = r->ops[i];
+	unsigned int fill;
+	uint64_t horizon;
+	int n;
+
+	if (r->ended[i])
+		return 0;
+	n = ops->poll(r->sources[i]);
+	if (n == -ENODATA) {
+		r->ended[i] = true;
+		return 0;
+	}
+	if (n < 0)
+		return source_failed(r, n);
+	w->moved += n;
+	fill = ops->fill ? ops->fill(r->sources[i]) : 0;
+	if (fill > w->fill)
+		w->fill = fill;
+	horizon = ops->horizon ? ops->horizon(r->sources[i], begin) : begin;
+	if (horizon < w->horizon_ns)
+		w->horizon_ns = horizon;
+	return 0;
+}
+
+static int sweep(struct recorder *r, struct sweep *w, bool force)
+{
+	uint64_t begin = hostclock__now();
+	unsigned int i;
+	int err = 0;
+
+	*w = (struct sweep){.horizon_ns = begin};
+	for (i = 0; !err && i < r->nsources; i++)
+		err = sweep_source(r, i, w, begin);
+	if (err)
+		return err;
+	err = read_clocks(r, begin);
+	if (!err)
+		err = trace_writer__round(r->writer, w->horizon_ns, force);
+	return err ? writer_failed(r, err) : 0;
+}
+
 /* ---- start ---- */
 
 static void say_refused(const struct probe *p, const struct hook_report *h, bool required)
@@ -230,17 +292,6 @@ static int write_ring_bytes(struct recorder *r)
 	return trace_writer__meta(r->writer, hostclock__now(), "recorder.ring_bytes", text);
 }
 
-static int read_clocks(struct recorder *r, uint64_t now)
-{
-	struct rec_clock rec;
-
-	if (r->clock_ns && now - r->clock_ns < CLOCK_EVERY)
-		return 0;
-	r->clock_ns = now;
-	clock__read_real(&rec);
-	return trace_writer__append(r->writer, TRACE_RING_META, &rec.hdr);
-}
-
 /* Does the kernel tell of tasks? */
 static bool has_tasks(const struct recorder *r)
 {
@@ -265,6 +316,7 @@ static void run_before_others(void)
 
 int recorder__start(struct recorder *r)
 {
+	struct sweep w;
 	unsigned int i;
 	int err;
 
@@ -282,7 +334,12 @@ int recorder__start(struct recorder *r)
 	r->started = true;
 	if (r->mark && !has_tasks(r))
 		source_mark__tell_tasks(r->mark);
-	return check_hooks(r);
+	err = check_hooks(r);
+	if (err)
+		return err;
+	/* from now on there is a file that opens; if it takes nothing, the target runs all the same */
+	err = sweep(r, &w, true);
+	return r->err ? 0 : err;
 }
 
 int recorder__add(struct recorder *r, pid_t pid)
@@ -353,55 +410,6 @@ int recorder__meta(struct recorder *r, const char *key, const char *value)
 }
 
 /* ---- the loop ---- */
-
-struct sweep {
-	int moved;
-	unsigned int fill;
-	uint64_t horizon_ns;
-};
-
-static int sweep_source(struct recorder *r, unsigned int i, struct sweep *w, uint64_t begin)
-{
-	const struct source_ops *ops = r->ops[i];
-	unsigned int fill;
-	uint64_t horizon;
-	int n;
-
-	if (r->ended[i])
-		return 0;
-	n = ops->poll(r->sources[i]);
-	if (n == -ENODATA) {
-		r->ended[i] = true;
-		return 0;
-	}
-	if (n < 0)
-		return source_failed(r, n);
-	w->moved += n;
-	fill = ops->fill ? ops->fill(r->sources[i]) : 0;
-	if (fill > w->fill)
-		w->fill = fill;
-	horizon = ops->horizon ? ops->horizon(r->sources[i], begin) : begin;
-	if (horizon < w->horizon_ns)
-		w->horizon_ns = horizon;
-	return 0;
-}
-
-static int sweep(struct recorder *r, struct sweep *w, bool force)
-{
-	uint64_t begin = hostclock__now();
-	unsigned int i;
-	int err = 0;
-
-	*w = (struct sweep){.horizon_ns = begin};
-	for (i = 0; !err && i < r->nsources; i++)
-		err = sweep_source(r, i, w, begin);
-	if (err)
-		return err;
-	err = read_clocks(r, begin);
-	if (!err)
-		err = trace_writer__round(r->writer, w->horizon_ns, force);
-	return err ? writer_failed(r, err) : 0;
-}
 
 /* Rings that are found a tenth full are asked twice as often, nearly empty ones less often. */
 static void adapt(struct recorder *r, unsigned int fill)
