@@ -42,19 +42,24 @@ until_so() {
 	fail "never so: $*"
 }
 
+# what those before left must not be taken for what is to come
+fresh() {
+	rm -f go t truth err
+}
+
 # ---- a tree, while it forks ----
 
 # tree ARGS...: record it as ARGS say, compare all with what it did itself
 tree() {
-	rm -f go t truth err
+	fresh
 	"$BUILD/tests/e2e/attach_tree" "$processes" "$threads" 20 3 >truth &
 	tree=$!
 	pids=$tree
-	until_so grep -q ready truth
+	until_so grep -qs ready truth
 	"$XPUGAP" record -m 64M -e task,ioctl -o t "$@" -p $tree 2>err &
 	recorder=$!
 	pids="$tree $recorder"
-	until_so grep -q '^xpugap: recording' err
+	until_so grep -qs '^xpugap: recording' err
 	touch go
 	wait $tree || fail "the tree ended with $?"
 	# it has ended: so does the recording, by itself
@@ -118,7 +123,7 @@ tree --no-btf
 
 # ---- marks: of one that runs already by its probes, never twice ----
 
-[ -e go ] && rm go
+fresh
 # shellcheck disable=SC2016 # for python
 python3 -c 'import ctypes, os, sys
 lib = ctypes.CDLL(sys.argv[1])
@@ -135,10 +140,10 @@ if not pid: os._exit(0)
 os.wait()' "$BUILD/libxpugap_mark.so" < <(until [ -e go ]; do sleep 0.1; done; echo) >truth &
 pid=$!
 pids=$pid
-until_so grep -q ready truth
+until_so grep -qs ready truth
 "$XPUGAP" record -f -e mark -o t -p $pid 2>err &
 recorder=$!
-until_so grep -q '^xpugap: recording' err
+until_so grep -qs '^xpugap: recording' err
 touch go
 wait $pid || fail "the program that marks"
 pids=
@@ -154,18 +159,18 @@ else
 	jq -es 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "attached" and
 		.fields.way == "usdt")' events >/dev/null || fail "how marks are recorded"
 fi
-rm -f go
+fresh
 
 # ---- the whole machine: all but the recorder ----
 
 "$BUILD/tests/e2e/attach_tree" 2 3 20 0 >truth &
 tree=$!
 pids=$tree
-until_so grep -q ready truth
+until_so grep -qs ready truth
 "$XPUGAP" record -f -e task,ioctl -m 64M -o t -a 2>err &
 recorder=$!
 pids="$tree $recorder"
-until_so grep -q '^xpugap: recording' err
+until_so grep -qs '^xpugap: recording' err
 touch go
 wait $tree || fail "the tree"
 kill -TERM $recorder
@@ -177,7 +182,7 @@ jq -es '[.[] | select(.type == "ioctl" and .fields.cmd == "0x7801") | .fields.ar
 jq -es --argjson r $recorder --argjson shell $$ '([.[] | select(.type == "task" and .fields.flags == "0x1")] |
 	any(.tid == $shell) and all(.fields.pid != $r)) and any(.type == "task" and .fields.flags == "0x5")' \
 	events >/dev/null || fail "who is recorded: $(grep -c '"task"' events)"
-rm -f go
+fresh
 
 # ---- several, named twice, and the end ----
 
@@ -186,9 +191,10 @@ one=$!
 sh -c 'sleep 300 & wait' &
 two=$!
 pids="$one $two"
+fresh
 "$XPUGAP" record -f -o t -p $one,$two -p $one 2>err &
 recorder=$!
-until_so grep -q '^xpugap: recording' err
+until_so grep -qs '^xpugap: recording' err
 kill -INT $recorder
 wait $recorder || fail "Ctrl-C"
 kill -0 $one || fail "the first target was ended"
@@ -207,11 +213,11 @@ pids=
 
 # ---- a target that is the recorder's own child ----
 
+fresh
 # shellcheck disable=SC2016 # for that shell to expand
 sh -c 'sh -c "until [ -e go ]; do sleep 0.1; done" & exec "$XPUGAP" record -f -o t -p $!' 2>err &
 pids=$!
-rm -f go
-until_so grep -q '^xpugap: recording' err
+until_so grep -qs '^xpugap: recording' err
 touch go
 wait $pids || fail "its own child"
 pids=
@@ -238,11 +244,11 @@ refuse 2 -p $$ --wait-tree
 said "--wait-tree does not go with what runs already"
 refuse 2 -p $$ -a
 said "only one of"
+fresh
 "$BUILD/tests/e2e/attach_tree" 1 2 1 0 >truth &
 tree=$!
 pids=$tree
-rm -f go
-until_so grep -q ready truth
+until_so grep -qs ready truth
 child=$(pgrep -P $tree)
 for tid in /proc/"$child"/task/*; do
 	[ "${tid##*/}" = "$child" ] || thread=${tid##*/}
@@ -253,13 +259,14 @@ touch go
 wait $tree
 pids=
 # one that has ended and that nobody asked for
+fresh
 python3 -c 'import os, time
 pid = os.fork()
 if not pid: os._exit(0)
 print(pid, flush=True)
 time.sleep(300)' >truth &
 pids=$!
-until_so grep -q . truth
+until_so grep -qs . truth
 refuse 1 -p "$(cat truth)"
 said "has ended"
 kill $pids
