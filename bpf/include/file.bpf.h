@@ -11,6 +11,7 @@
 #define MAX_PARTS     40
 #define TEXT_MAX      1024 /* of type, mount point and path together; more is cut at the front */
 #define PART_MAX      255
+#define TYPE_MAX      64 /* kept free for the type */
 #define MAX_VECTORS   8
 #define MODE_TYPE     0170000
 #define MODE_REGULAR  0100000
@@ -178,14 +179,15 @@ static __always_inline struct file *file__find(struct task_struct *task, __u32 f
 
 /* ---- what a file is: told once ---- */
 
-/* Put @before (0: nothing) and @name before what is there; false: it is full. */
-static __always_inline bool prepend(struct path_text *t, const void *name, __u32 len, char before)
+/* Put @before (0: nothing) and @name before what is there, of which @room is kept; false: full. */
+static __always_inline bool prepend(struct path_text *t, const void *name, __u32 len, char before,
+				    __u32 room)
 {
 	__u32 at = t->at;
 
 	if (len > PART_MAX)
 		len = PART_MAX;
-	if (at > TEXT_MAX || at < len + 1)
+	if (at > TEXT_MAX || at < len + 1 + room)
 		return false;
 	at -= len;
 	if (len && bpf_probe_read_kernel(&t->text[at & (TEXT_MAX - 1)], len & PART_MAX, name))
@@ -198,13 +200,17 @@ static __always_inline bool prepend(struct path_text *t, const void *name, __u32
 	return true;
 }
 
-/* Put the path of @file together. Returns where in the text that below its mount point begins. */
+/*
+ * Put the path of @file together. Returns where in the text that below its mount point begins. What
+ * is cut begins without '/'.
+ */
 static __always_inline __u32 put_path(struct path_text *t, struct file *file)
 {
 	struct vfsmount *mnt = BPF_CORE_READ(file, f_path.mnt);
 	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry), *up;
 	struct mount *mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt), *above;
 	__u32 below = 0;
+	bool whole = false;
 	int i;
 
 	for (i = 0; i < MAX_PARTS; i++) {
@@ -212,8 +218,10 @@ static __always_inline __u32 put_path(struct path_text *t, struct file *file)
 			if (!below)
 				below = t->at;
 			above = BPF_CORE_READ(mount, mnt_parent);
-			if (above == mount)
+			if (above == mount) {
+				whole = true;
 				break;
+			}
 			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
 			mount = above;
 			continue;
@@ -221,11 +229,13 @@ static __always_inline __u32 put_path(struct path_text *t, struct file *file)
 		up = BPF_CORE_READ(dentry, d_parent);
 		/* its own parent and not its mount's root: it has no place in the tree */
 		if (dentry == up || !prepend(t, BPF_CORE_READ(dentry, d_name.name),
-					     BPF_CORE_READ(dentry, d_name.len), '/'))
+					     BPF_CORE_READ(dentry, d_name.len), '/', TYPE_MAX))
 			break;
 		dentry = up;
 	}
-	return below ? below : t->at;
+	if (!whole && t->at < TEXT_MAX)
+		t->at++;
+	return below > t->at ? below : t->at;
 }
 
 /* The type before the path: "ext4", "fuse.sshfs". */
@@ -237,10 +247,10 @@ static __always_inline void put_type(struct path_text *t, struct super_block *sb
 
 	n = sub ? bpf_probe_read_kernel_str(name, sizeof(name), sub) : 0;
 	if (n > 1)
-		prepend(t, name, n - 1, '.');
+		prepend(t, name, n - 1, '.', 0);
 	n = bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(sb, s_type, name));
 	if (n > 1)
-		prepend(t, name, n - 1, 0);
+		prepend(t, name, n - 1, 0, 0);
 }
 
 /* The strings of @rec; the record becomes as long as they are. */

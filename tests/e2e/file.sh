@@ -199,7 +199,8 @@ if mount -t tmpfs none tmp; then
 	) >out || fail "a long path"
 	"$XPUGAP" dump --json trace >events
 	holds 'map(select(.type == "file" and (.fields.path | endswith("/last")))) |
-		length == 1 and (.[0].fields.path | test("^/(n{200}/)+last$"))
+		length == 1 and (.[0].fields.path | test("^(n{200}/)+last$"))
+		and .[0].fields.mount_point == "" and .[0].fields.fs_type == "tmpfs"
 		and (.[0].fields.path | length) > 600'
 	if mount -t overlay -o lowerdir=tmp/lower,upperdir=tmp/upper,workdir=tmp/work none over; then
 		record -- cat over/hello

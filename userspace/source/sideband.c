@@ -119,6 +119,18 @@ static int put_lost(struct source *s, const struct side_event *e, unsigned int c
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
+/* What was lost last, on cpus where nothing happened after it. */
+static int put_untold(struct source *s)
+{
+	struct side_event e = {.kind = SIDE_LOST};
+	unsigned int cpu;
+	int err = 0;
+
+	while (!err && (e.lost = sideband_rings__untold(s->rings, &cpu)) > 0)
+		err = put_lost(s, &e, cpu);
+	return err;
+}
+
 /* ---- targets ---- */
 
 struct present {
@@ -419,6 +431,8 @@ static int sideband_stop(struct source *s)
 		sideband_rings__stop(s->rings);
 		n = sweep(s, UINT64_MAX);
 	}
+	if (n >= 0 && s->rings)
+		n = put_untold(s);
 	if (n >= 0)
 		n = write_count(s);
 	return n < 0 ? n : write_hook(s);

@@ -159,7 +159,8 @@ struct side_ring {
 	struct side_event event;
 	bool has_event; /* at @pos, which is @event_bytes long */
 	uint32_t event_bytes;
-	char *copy; /* of that, where it is broken by the ring's end */
+	char *copy;    /* of that, where it is broken by the ring's end */
+	uint64_t lost; /* that events told of */
 };
 
 struct sideband_rings {
@@ -169,7 +170,7 @@ struct sideband_rings {
 	size_t page_bytes;
 };
 
-static int open_event(unsigned int cpu, bool build_ids)
+static int open_event(unsigned int cpu, bool build_ids, bool count_lost)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -187,6 +188,7 @@ static int open_event(unsigned int cpu, bool build_ids)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.build_id = build_ids,
+		.read_format = count_lost ? PERF_FORMAT_LOST : 0,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -198,10 +200,12 @@ static int open_ring(struct sideband_rings *r, unsigned int cpu, bool *build_ids
 	struct side_ring *ring = &r->rings[r->n];
 	void *p;
 
-	ring->fd = open_event(cpu, *build_ids);
+	ring->fd = open_event(cpu, *build_ids, *build_ids);
+	if (ring->fd == -EINVAL && *build_ids) /* before 6.0 */
+		ring->fd = open_event(cpu, true, false);
 	if (ring->fd == -EINVAL && *build_ids) { /* before 5.12 */
 		*build_ids = false;
-		ring->fd = open_event(cpu, false);
+		ring->fd = open_event(cpu, false, false);
 	}
 	if (ring->fd == -ENODEV)
 		return 0; /* the cpu has just been taken off */
@@ -336,6 +340,8 @@ int sideband_rings__next(struct sideband_rings *r, uint64_t until_ns, struct sid
 		return 0;
 	*e = oldest->event;
 	*cpu = oldest->cpu;
+	if (e->kind == SIDE_LOST)
+		oldest->lost += e->lost;
 	/* its text lies in the ring, or in the copy, and may be overwritten once it is passed */
 	if (e->path) {
 		size_t n = strnlen(e->path, MAX_RECORD - 1);
@@ -345,6 +351,28 @@ int sideband_rings__next(struct sideband_rings *r, uint64_t until_ns, struct sid
 	}
 	pass(oldest);
 	return 1;
+}
+
+uint64_t sideband_rings__untold(struct sideband_rings *r, unsigned int *cpu)
+{
+	struct {
+		uint64_t value, lost;
+	} count;
+	uint64_t more;
+	unsigned int i;
+
+	for (i = 0; i < r->n; i++) {
+		struct side_ring *ring = &r->rings[i];
+
+		if (read(ring->fd, &count, sizeof(count)) != sizeof(count) ||
+		    count.lost <= ring->lost)
+			continue;
+		more = count.lost - ring->lost;
+		ring->lost = count.lost;
+		*cpu = ring->cpu;
+		return more;
+	}
+	return 0;
 }
 
 unsigned int sideband_rings__fill(const struct sideband_rings *r)

@@ -63,6 +63,12 @@ void sideband_rings__look(struct sideband_rings *r);
 int sideband_rings__next(struct sideband_rings *r, uint64_t until_ns, struct side_event *e,
 			 unsigned int *cpu);
 
+/*
+ * After all was read: how many events of a cpu were lost that no event told of, since none came
+ * after them. Called until it is 0; before Linux 6.0 it always is.
+ */
+uint64_t sideband_rings__untold(struct sideband_rings *r, unsigned int *cpu);
+
 /* After a look: how full, in per cent, the fullest was. */
 unsigned int sideband_rings__fill(const struct sideband_rings *r);
 void sideband_rings__free(struct sideband_rings *r);
