@@ -337,7 +337,8 @@ int recorder__start(struct recorder *r)
 	err = check_hooks(r);
 	if (err)
 		return err;
-	/* from now on there is a file that opens; if it takes nothing, the target runs all the same */
+	/* from now on there is a file that opens; if it takes nothing, the target runs all the same
+	 */
 	err = sweep(r, &w, true);
 	return r->err ? 0 : err;
 }
