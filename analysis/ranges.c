@@ -195,9 +195,9 @@ static struct member *member_of(struct ranges *a, struct task *t)
 	return m->group ? m : NULL;
 }
 
-static void begin_range(struct ranges *a, struct task *t, const struct rec *rec)
+static void begin_range(struct ranges *a, struct task *t, const struct rec *rec, uint64_t name,
+			uint64_t begin_ns)
 {
-	uint64_t name = RECORD(range_begin, rec)->name;
 	struct member *m = member_of(a, t);
 
 	if (!m)
@@ -216,7 +216,7 @@ static void begin_range(struct ranges *a, struct task *t, const struct rec *rec)
 	charge(m, rec->time_ns);
 	m->stack[m->depth++] = (struct open_range){
 		.name = name,
-		.begin_ns = rec->time_ns,
+		.begin_ns = begin_ns < rec->time_ns ? begin_ns : rec->time_ns,
 	};
 }
 
@@ -286,7 +286,11 @@ static int ranges_event(void *state, const struct rec *rec)
 		return a->err;
 	switch (rec->type) {
 	case REC_RANGE_BEGIN:
-		begin_range(a, t, rec);
+		begin_range(a, t, rec, RECORD(range_begin, rec)->name, rec->time_ns);
+		break;
+	case REC_RANGE_OPEN:
+		begin_range(a, t, rec, RECORD(range_open, rec)->name,
+			    RECORD(range_open, rec)->start_ns);
 		break;
 	case REC_RANGE_END:
 		end_range(a, t, rec);
@@ -306,8 +310,8 @@ static int ranges_event(void *state, const struct rec *rec)
 	return a->err;
 }
 
-static const uint16_t wants[] = {REC_RANGE_BEGIN, REC_RANGE_END, REC_MARK_STEP,
-				 REC_TASK_EXEC,	  REC_LOST,	 0};
+static const uint16_t wants[] = {
+	REC_RANGE_BEGIN, REC_RANGE_OPEN, REC_RANGE_END, REC_MARK_STEP, REC_TASK_EXEC, REC_LOST, 0};
 
 static void *ranges_new(struct session *s, const void *opts)
 {

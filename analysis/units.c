@@ -211,29 +211,43 @@ static struct unit_row *add_row(struct units *a)
 	return &a->rows[a->n++];
 }
 
-static int begin_unit(struct units *a, struct task *t, const struct rec *rec)
+static int begin_unit(struct units *a, struct task *t, const struct rec *rec, uint64_t unit,
+		      uint64_t kind)
 {
-	const struct rec_unit_begin *r = RECORD(unit_begin, rec);
-	struct open_unit *o = map__get(&a->open, r->unit);
+	struct open_unit *o = map__get(&a->open, unit);
 	struct unit_row *row = add_row(a);
 
 	if (!o) {
 		o = calloc(1, sizeof(*o));
-		if (!o || map__put(&a->open, r->unit, o)) {
+		if (!o || map__put(&a->open, unit, o)) {
 			free(o);
 			return -ENOMEM;
 		}
 	} /* else the one of that id has not ended and never will */
 	if (!row)
 		return -ENOMEM;
-	row->unit = r->unit;
-	row->kind_id = r->kind;
+	row->unit = unit;
+	row->kind_id = kind;
 	row->name = name_of(a, t);
 	row->begin_ns = rec->time_ns;
 	o->row = a->n - 1;
 	set_carrier(a, o, t, rec->time_ns);
 	take(a, row, t, -1ULL);
 	return row->name ? 0 : -ENOMEM;
+}
+
+/* It began in an earlier file: what its carriers did until here is not known. */
+static int go_on_unit(struct units *a, struct task *t, const struct rec *rec)
+{
+	const struct rec_unit_open *r = RECORD(unit_open, rec);
+	int err = begin_unit(a, t, rec, r->unit, r->kind);
+	struct unit_row *row = &a->rows[a->n - 1];
+
+	if (!err && r->start_ns < rec->time_ns) {
+		row->begin_ns = r->start_ns;
+		row->facts.host_ns[HOST_UNKNOWN] += rec->time_ns - r->start_ns;
+	}
+	return err;
 }
 
 static int hand_over(struct units *a, struct task *t, const struct rec *rec)
@@ -281,7 +295,11 @@ static int units_event(void *state, const struct rec *rec)
 		return a->err;
 	switch (rec->type) {
 	case REC_UNIT_BEGIN:
-		err = begin_unit(a, t, rec);
+		err = begin_unit(a, t, rec, RECORD(unit_begin, rec)->unit,
+				 RECORD(unit_begin, rec)->kind);
+		break;
+	case REC_UNIT_OPEN:
+		err = go_on_unit(a, t, rec);
 		break;
 	case REC_UNIT_HANDOVER:
 		err = hand_over(a, t, rec);
@@ -298,7 +316,8 @@ static int units_event(void *state, const struct rec *rec)
 	return a->err;
 }
 
-static const uint16_t wants[] = {REC_UNIT_BEGIN, REC_UNIT_HANDOVER, REC_UNIT_END, REC_IOCTL, 0};
+static const uint16_t wants[] = {REC_UNIT_BEGIN, REC_UNIT_OPEN, REC_UNIT_HANDOVER,
+				 REC_UNIT_END,	 REC_IOCTL,	0};
 
 static void *units_new(struct session *s, const void *opts)
 {

@@ -211,3 +211,17 @@ int walk_open(struct bpf_iter__task *ctx)
 	file__blocked(task, &s->file);
 	return 0;
 }
+
+/* While it goes on, where another file of the trace begins. */
+SEC("iter/task")
+int walk_now(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *s = task ? filter__find(task) : NULL;
+
+	if (!s)
+		return 0;
+	ioctl__open_now(task, &s->call);
+	file__blocked(task, &s->file);
+	return 0;
+}

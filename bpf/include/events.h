@@ -139,6 +139,8 @@ enum rec_hook_id {
 	R(49, ROLE, role, MARK, NONE, "what tid does in the program")                              \
 	R(50, COUNTER, counter, MARK, NONE, "a value that the program reports")                    \
 	R(51, DEVICE, device, MARK, TEXT, "a device that spans name")                              \
+	R(52, RANGE_OPEN, range_open, MARK, NONE, "tid is in a range that an earlier file began")  \
+	R(53, UNIT_OPEN, unit_open, MARK, NONE, "tid carries a unit that an earlier file began")   \
 	R(60, FAULT, fault, FAULT, NONE, "a page fault of tid was resolved")                       \
 	R(64, BLOCK, block, BLOCK, NONE, "a request to a disk that tid caused was completed")      \
 	R(65, BLOCK_OPEN, block_open, BLOCK, NONE, "the recording ended before a request did")     \
@@ -255,6 +257,10 @@ enum rec_hook_id {
 #define REC_FIELDS_unit_end(F, A) F(u64, unit, DEC) F(u64, items, DEC)
 #define REC_FIELDS_range_begin(F, A) F(u64, name, NAME)
 #define REC_FIELDS_range_end(F, A) F(u64, name, NAME)
+
+/* start_ns: when the range or unit began, before the file that tells of it */
+#define REC_FIELDS_range_open(F, A) F(u64, name, NAME) F(u64, start_ns, TIME)
+#define REC_FIELDS_unit_open(F, A) F(u64, unit, DEC) F(u64, kind, NAME) F(u64, start_ns, TIME)
 
 /* kind is enum rec_span_kind; tier is 'A', 'B', 'C' or 'D', how good the evidence is */
 #define REC_FIELDS_span(F, A) \

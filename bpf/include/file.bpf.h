@@ -523,7 +523,12 @@ static __always_inline void file__blocked(struct task_struct *task, const struct
 	rec->flags = c->flags;
 	rec->call = c->call;
 	rec->pad = 0;
-	ring__submit_preemptible(h, rec);
+	if (*(const volatile __u64 *)&c->start_ns == rec->start_ns) {
+		ring__submit_preemptible(h, rec);
+	} else { /* it returned meanwhile, and what was copied may be of another */
+		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+		__sync_fetch_and_add(&h->hits, -1);
+	}
 }
 
 #endif

@@ -132,3 +132,29 @@ Test(ranges, end_with_a_loss_of_marks)
 	cr_expect_eq(open_of(set), 1);
 	analysis_set__free(set);
 }
+
+/* A file that is not the first of its recording tells of ranges that an earlier one began. */
+Test(ranges, that_an_earlier_file_began)
+{
+	const struct range_row *r;
+	struct analysis_set *set;
+	size_t n;
+
+	begin_script();
+	at(5000);
+	task(10, 10, 1, 1, "prog");
+	name(1, "forward");
+	SIM_EMIT(&script, 100, RANGE_OPEN, range_open, 10, .name = 1, .start_ns = 1500);
+	enter(5500, 10, 1);
+	leave(5600, 10, 1);
+	leave(6000, 10, 1);
+	set = end_script();
+	r = rows_of(set, &n);
+	cr_assert_eq(n, 1);
+	cr_expect_eq(r[0].count, 2);
+	cr_expect_eq(r[0].total_ns, 100 + 4500);
+	cr_expect_eq(r[0].max_ns, 4500);
+	cr_expect_eq(r[0].own_ns, 1000); /* in this file */
+	cr_expect_eq(open_of(set), 0);
+	analysis_set__free(set);
+}

@@ -87,3 +87,28 @@ Test(units, without_a_begin_or_a_carrier)
 	cr_expect_eq(units__open(analysis_set__state(set, &analysis_units)), 1);
 	analysis_set__free(set);
 }
+
+/* A file that is not the first of its recording tells of units that an earlier one began. */
+Test(units, that_an_earlier_file_began)
+{
+	const struct unit_row *rows;
+	struct analysis_set *set;
+	size_t n;
+
+	begin_script();
+	at(5000);
+	task(10, 10, 1, 1, "prog");
+	SIM_EMIT(&script, 0, UNIT_OPEN, unit_open, 10, .unit = 2, .kind = 5, .start_ns = 1500);
+	at(7000);
+	SIM_EMIT(&script, 0, UNIT_END, unit_end, 10, .unit = 2, .items = 4);
+	name(5, "request");
+	set = end_script();
+	rows = units_of(set, &n);
+	cr_assert_eq(n, 1);
+	cr_expect_eq(rows[0].begin_ns, 1500);
+	cr_expect_eq(rows[0].wall_ns, 5500);
+	cr_expect_eq(facts__total_ns(&rows[0].facts), 5500);
+	cr_expect_geq(rows[0].facts.host_ns[HOST_UNKNOWN], 3500);
+	cr_expect_str_eq(rows[0].kind, "request");
+	analysis_set__free(set);
+}

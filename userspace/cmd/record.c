@@ -12,6 +12,7 @@
 
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/output.h"
+#include "userspace/cmd/record_parts.h"
 #include "userspace/cmd/record_source.h"
 #include "userspace/cmd/record_target.h"
 #include "userspace/cmd/tree.h"
@@ -36,6 +37,7 @@ struct record_opts {
 	uint64_t memory;
 	uint64_t max_duration_ns;
 	uint64_t max_size;
+	struct record_parts_opts parts;
 	bool as_root;
 	bool wait_tree;
 	bool quiet;
@@ -90,7 +92,36 @@ static const struct opt rows[] = {
 	 .more = "0 is no limit.", OPT_OFFSET(record_opts, max_duration_ns)},
 	{"max-size", 0, OPT_SIZE, "SIZE",
 	 "end the recording when FILE has SIZE; the target runs on",
+	 .more = "With --rotate-size or --rotate-time: when all files together have, also those "
+		 "that --keep removed.",
 	 OPT_OFFSET(record_opts, max_size)},
+	{"rotate-size", 0, OPT_SIZE, "SIZE", "go on in a new file when one has SIZE",
+	 .more = "The files are called NAME.0001.xpt, NAME.0002.xpt and so on, after FILE. Each "
+		 "opens alone: what it needs of the earlier ones stands at its head, and what is "
+		 "open where it ends is told as open. Together they hold each record once. The "
+		 "one that is being written is called NAME.NNNN.xpt.part.",
+	 OPT_OFFSET(record_opts, parts.rotate_size)},
+	{"rotate-time", 0, OPT_TIME, "TIME", "go on in a new file after TIME",
+	 .more = "As --rotate-size; with both, what comes first.",
+	 OPT_OFFSET(record_opts, parts.rotate_ns)},
+	{"keep", 0, OPT_U64, "N", "keep the last N complete files only",
+	 .more = "Of those of --rotate-size, --rotate-time and --flight: when one is complete and "
+		 "durable, the one N before it is removed. 0, the default, keeps all.",
+	 OPT_OFFSET(record_opts, parts.keep)},
+	{"flight", 0, OPT_STR, "TIME[,SIZE]", "keep the last TIME in memory, write it when asked",
+	 .more = "A flight recorder. At most SIZE (default 64M) is kept of the compressed trace; "
+		 "what is older than TIME or too much is let go of. NAME.0001.xpt is written on "
+		 "SIGUSR1, NAME.0002.xpt on the next, and the last at the end of the recording "
+		 "(also by Ctrl-C). Each opens alone; they may overlap. While a file is being "
+		 "written, what it is made of stays in memory: at most SIZE more.",
+	 OPT_OFFSET(record_opts, parts.flight)},
+	{"dump-on", 0, OPT_STR, "CONDITION", "with --flight: write a file when a step meets this",
+	 .more = "Such as 'step > 1.5*p50' or 'step > 20ms && step > p90'. step is how long the "
+		 "step took that has just ended; p50, p90 and mean are of the steps of the same "
+		 "thread before it, from the tenth on. There are numbers with the units ns, us, "
+		 "ms and s, + - * /, > >= < <=, &&, || and parentheses. After such a file there "
+		 "is no other of this kind until TIME has passed.",
+	 OPT_OFFSET(record_opts, parts.dump_on)},
 	{"wait-tree", 0, OPT_FLAG, NULL,
 	 "record until every process that CMD started has ended, not only CMD",
 	 OPT_OFFSET(record_opts, wait_tree)},
@@ -143,6 +174,7 @@ struct record {
 	const struct record_opts *opts;
 	struct caller caller;
 	struct output out;
+	struct record_parts parts; /* if they are used, in place of out */
 	struct recorder *recorder;
 	struct launch *launch;	     /* NULL: what is recorded runs already */
 	struct record_target target; /* then */
@@ -168,6 +200,8 @@ static int open_signals(struct record *r)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
+	if (record_parts__fly(&r->parts))
+		sigaddset(&set, SIGUSR1);
 	if (sigprocmask(SIG_BLOCK, &set, &r->mask) < 0)
 		return -errno;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -216,9 +250,18 @@ static void take_signals(struct record *r)
 	while (read(r->signal_fd, &s, sizeof(s)) == sizeof(s)) {
 		if (s.ssi_signo == SIGCHLD)
 			reap(r);
+		else if (s.ssi_signo == SIGUSR1)
+			record_parts__ask(&r->parts);
 		else
 			ask_to_end(r, &s);
 	}
+}
+
+static void on_step(void *arg, const struct rec *rec)
+{
+	struct record *r = arg;
+
+	record_parts__step(&r->parts, rec);
 }
 
 /* Nothing else is done while the reader of the trace takes nothing: look who calls. */
@@ -307,6 +350,8 @@ static int begin(struct record *r, char **argv)
 		return -errno;
 	err = write_command(r, argv);
 	if (!err)
+		err = record_parts__begin(&r->parts, r->recorder);
+	if (!err)
 		err = recorder__start(r->recorder);
 	if (!err)
 		err = recorder__add(r->recorder, launch__pid(r->launch));
@@ -327,8 +372,10 @@ static int begin(struct record *r, char **argv)
 static int begin_attached(struct record *r)
 {
 	bool grows = record_target__grows(&r->target);
-	int err = recorder__start(r->recorder);
+	int err = record_parts__begin(&r->parts, r->recorder);
 
+	if (!err)
+		err = recorder__start(r->recorder);
 	if (!err)
 		err = record_target__add(&r->target, r->recorder);
 	if (!err && !grows)
@@ -382,6 +429,8 @@ static int loop(struct record *r)
 			return 0;
 		n = recorder__poll(r->recorder, r->signal_fd);
 		take_signals(r);
+		if (n >= 0 && record_parts__used(&r->parts))
+			n = record_parts__poll(&r->parts, r->recorder);
 		if (n < 0)
 			return n;
 	}
@@ -391,12 +440,16 @@ static int loop(struct record *r)
 static void sum_up(struct record *r)
 {
 	struct recorder_stats s;
-	char bytes[32], lost[48] = "none lost";
+	char bytes[32], lost[48] = "none lost", names[512];
 
 	recorder__stats(r->recorder, &s);
+	if (record_parts__used(&r->parts))
+		parts__names(&r->parts.files, names, sizeof(names));
+	else
+		snprintf(names, sizeof(names), "'%.500s'", r->out.path);
 	if (s.lost)
 		snprintf(lost, sizeof(lost), "%llu LOST", (unsigned long long)s.lost);
-	log_info("'%s': %llu records, %s, %s", r->out.path, (unsigned long long)s.records,
+	log_info("%s: %llu records, %s, %s", names, (unsigned long long)s.records,
 		 format__bytes(bytes, sizeof(bytes), s.bytes), lost);
 	if (r->ended && s.live > 0)
 		log_info("%lld tasks that '%s' started live on, no longer recorded (--wait-tree "
@@ -416,11 +469,14 @@ static int end(struct record *r, int err)
 	e = recorder__stop(r->recorder);
 	if (!err)
 		err = e;
+	e = record_parts__stop(&r->parts, r->recorder);
+	if (!err)
+		err = e;
 	e = recorder__finish(r->recorder);
 	if (!err)
 		err = e;
+	e = record_parts__used(&r->parts) ? parts__close(&r->parts.files) : output__close(&r->out);
 	sum_up(r);
-	e = output__close(&r->out);
 	return err ? err : e;
 }
 
@@ -450,12 +506,20 @@ static void wait_target(struct record *r)
 	}
 }
 
+static void discard(struct record *r)
+{
+	if (record_parts__used(&r->parts))
+		parts__discard(&r->parts.files, NULL);
+	else
+		output__discard(&r->out);
+}
+
 static int record(struct record *r, char **argv)
 {
 	int err = *argv ? begin(r, argv) : begin_attached(r);
 
 	if (err) {
-		output__discard(&r->out);
+		discard(r);
 		return EXIT_FAILED;
 	}
 	err = end(r, loop(r));
@@ -489,6 +553,19 @@ static int check_memory(uint64_t bytes)
 		log_info("--memory: no more than %s is used (16 MiB for each of %ld cpus)", most,
 			 cpus);
 	return 0;
+}
+
+/* Create where the trace goes. 0 or -errno (printed). */
+static int open_output(struct record *r, struct recorder_opts *ropts)
+{
+	const struct record_opts *o = r->opts;
+	int err;
+
+	if (record_parts__used(&r->parts))
+		return record_parts__open(&r->parts, o->output, o->force, &r->caller, ropts);
+	err = output__open(&r->out, o->output, o->force, &r->caller);
+	ropts->fd = r->out.fd;
+	return err;
 }
 
 static int run_source(const struct record_opts *o)
@@ -541,6 +618,8 @@ static bool excludes(const struct record_opts *o, bool program, bool attach)
 		{source && o->max_duration_ns, "--max-duration", "--source"},
 		{source && o->max_size, "--max-size", "--source"},
 		{source && o->wait_tree, "--wait-tree", "--source"},
+		{o->parts.flight && o->max_size, "--max-size",
+		 "--flight TIME,SIZE, which says how much is kept"},
 		{o->pace && !source, "--pace", "anything but --source"},
 		{attach && program, "a program", "--pid, --cgroup, --container or --all"},
 		{attach && o->wait_tree, "--wait-tree", "what runs already"},
@@ -572,7 +651,11 @@ static bool check_asked(const struct record_opts *o, int argc, const char *const
 static int run(const void *values, int argc, char **argv)
 {
 	const struct record_opts *o = values;
-	struct record r = {.opts = o, .signal_fd = -1, .out.fd = -1};
+	struct record r = {
+		.opts = o,
+		.signal_fd = -1,
+		.out.fd = -1,
+	};
 	const char **probes = opt_list__names(&o->probes), **require = opt_list__names(&o->require);
 	struct recorder_opts ropts = {
 		.probes = probes,
@@ -583,6 +666,7 @@ static int run(const void *values, int argc, char **argv)
 		.no_python = !o->python,
 		.level = o->level,
 		.give_up = give_up,
+		.on_step = o->parts.dump_on ? on_step : NULL,
 		.arg = &r,
 		.no_sync = !o->sync,
 		.no_priority = !o->priority,
@@ -591,7 +675,8 @@ static int run(const void *values, int argc, char **argv)
 
 	if (o->quiet)
 		log__set_level(LOG_WARNING);
-	if (!check_asked(o, argc, probes, require))
+	if (!check_asked(o, argc, probes, require) ||
+	    record_parts__init(&r.parts, &o->parts, o->output, o->source != NULL))
 		goto out;
 	if (o->source) {
 		status = run_source(o);
@@ -602,18 +687,17 @@ static int run(const void *values, int argc, char **argv)
 	if (ropts.attach && (status = record_target__find(&r.target, &o->target)))
 		goto out;
 	status = EXIT_FAILED;
-	if (open_signals(&r) || caller__get(&r.caller, o->as_root) ||
-	    output__open(&r.out, o->output, o->force, &r.caller))
+	if (open_signals(&r) || caller__get(&r.caller, o->as_root) || open_output(&r, &ropts))
 		goto out;
-	ropts.fd = r.out.fd;
 	r.recorder = recorder__new(&ropts);
 	if (r.recorder)
 		status = record(&r, argv);
 	else
-		output__discard(&r.out);
+		discard(&r);
 out:
 	launch__free(r.launch);
 	recorder__free(r.recorder);
+	record_parts__free(&r.parts);
 	caller__free(&r.caller);
 	record_target__free(&r.target);
 	if (r.signal_fd >= 0)

@@ -479,6 +479,15 @@ static int bpf_stop(struct source *s)
 	return n ? n : write_marks(s);
 }
 
+static int bpf_tell_open(struct source *s)
+{
+	int err = hooks__tell_open_now(s->hooks, tell_open, s);
+
+	if (!err)
+		err = hooks__tell_requests(s->hooks, tell_request, s);
+	return err ? err : write_counts(s);
+}
+
 static void bpf_stats(const struct source *s, struct source_stats *out)
 {
 	*out = s->stats;
@@ -519,6 +528,7 @@ const struct source_ops source_bpf = {
 	.close = bpf_close,
 	.add = bpf_add,
 	.add_group = bpf_add_group,
+	.tell_open = bpf_tell_open,
 	.horizon = bpf_horizon,
 	.fill = bpf_fill,
 };

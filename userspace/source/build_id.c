@@ -22,11 +22,14 @@
 
 void build_id__print(char hex[BUILD_ID_HEX], const uint8_t *id, size_t n)
 {
+	static const char digits[] = "0123456789abcdef";
 	size_t i;
 
-	hex[0] = '\0';
-	for (i = 0; i < n && i < BUILD_ID_MAX; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	for (i = 0; i < n && i < BUILD_ID_MAX; i++) {
+		hex[2 * i] = digits[id[i] >> 4];
+		hex[2 * i + 1] = digits[id[i] & 15];
+	}
+	hex[2 * i] = '\0';
 }
 
 /*

@@ -89,8 +89,14 @@ int hooks__look(struct hooks *h);
 int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
 		     void *arg);
 
-/* After hooks__detach(): @tell of each request of a target that has not been completed. 0 or
- * -errno. */
+/*
+ * The same while the hooks run. What returns meanwhile may be told of or not; what is told of was
+ * open when it was looked at.
+ */
+int hooks__tell_open_now(struct hooks *h,
+			 int (*tell)(void *arg, uint32_t tid, const struct call *c), void *arg);
+
+/* @tell of each request of a target that has not been completed. 0 or -errno. */
 int hooks__tell_requests(struct hooks *h,
 			 int (*tell)(void *arg, const struct disk_request *request), void *arg);
 

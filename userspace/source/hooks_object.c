@@ -81,6 +81,7 @@ void family__close(struct family *f)
 {
 	family__detach(f);
 	bpf_link__destroy(f->walk);
+	bpf_link__destroy(f->walk_now);
 	if (f->skel) {
 		bpf_object__destroy_skeleton(f->skeleton);
 		free(f->skel);
@@ -223,7 +224,10 @@ static int attach_program(struct hooks *h, struct family *f, struct bpf_program 
 		return -errno;
 	if (strncmp(bpf_program__section_name(prog), "iter/", 5) != 0)
 		return family__keep(f, link);
-	f->walk = link;
+	if (strcmp(bpf_program__name(prog), "walk_now") == 0)
+		f->walk_now = link;
+	else
+		f->walk = link;
 	return 0;
 }
 

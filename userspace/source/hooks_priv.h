@@ -16,8 +16,9 @@ struct family {
 	struct bpf_object *obj;
 	struct bpf_link **links;
 	unsigned int nlinks;
-	unsigned int at;       /* the rung */
-	struct bpf_link *walk; /* of its iterator over tasks */
+	unsigned int at;	   /* the rung */
+	struct bpf_link *walk;	   /* of its iterator over tasks */
+	struct bpf_link *walk_now; /* of the one for while the hooks run */
 };
 
 struct maps_bpf;

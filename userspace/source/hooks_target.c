@@ -18,18 +18,19 @@
 #include "userspace/source/proc.h"
 
 #define MAX_WALKS     16
+#define MAX_KEYS      (1u << 20)    /* a map that changes while its keys are read may start again */
 #define LOOK_EVERY_NS 1000000000ULL /* for who came, where the kernel does not say so */
 
 /* Run the family's iterator once over all tasks of the system. */
-static int walk_tasks(struct family *f)
+static int walk(const struct bpf_link *link)
 {
 	char buf[64];
 	int fd, err;
 	ssize_t n;
 
-	if (!f->walk)
+	if (!link)
 		return -ENOENT;
-	fd = bpf_iter_create(bpf_link__fd(f->walk));
+	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return -errno;
 	do {
@@ -38,6 +39,11 @@ static int walk_tasks(struct family *f)
 	} while (n != 0 && !err);
 	close(fd);
 	return err;
+}
+
+static int walk_tasks(struct family *f)
+{
+	return walk(f->walk);
 }
 
 /* The cpus' memory of who is a target is no longer right. */
@@ -181,10 +187,10 @@ static int tell_tids(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const
 		     void *arg)
 {
 	struct task_state state;
-	__u32 tid, *last = NULL;
+	__u32 tid, *last = NULL, n = 0;
 	int err = 0;
 
-	while (!err && bpf_map_get_next_key(h->tids_fd, last, &tid) == 0) {
+	while (!err && n++ < MAX_KEYS && bpf_map_get_next_key(h->tids_fd, last, &tid) == 0) {
 		last = &tid;
 		if (bpf_map_lookup_elem(h->tids_fd, &tid, &state) == 0 && state.call.start_ns)
 			err = tell(arg, tid, &state.call);
@@ -210,12 +216,44 @@ int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const
 	return err;
 }
 
+/* The call that @cpu is in, unless it returns while it is copied. */
+static bool copy_call(const struct cpu_state *cpu, uint32_t *tid, struct call *call)
+{
+	uint64_t start = __atomic_load_n(&cpu->call.start_ns, __ATOMIC_ACQUIRE);
+
+	*call = cpu->call;
+	*tid = cpu->task_pid;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return start && __atomic_load_n(&cpu->call.start_ns, __ATOMIC_RELAXED) == start;
+}
+
+int hooks__tell_open_now(struct hooks *h,
+			 int (*tell)(void *arg, uint32_t tid, const struct call *c), void *arg)
+{
+	struct family *f = &h->family[REC_HOOK_SYSCALL];
+	struct call call;
+	unsigned int cpu;
+	uint32_t tid;
+	int err;
+
+	if (!f->obj)
+		return 0;
+	if (h->plain)
+		return tell_tids(h, tell, arg);
+	err = walk(f->walk_now);
+	for (cpu = 0; !err && cpu < h->ncpus; cpu++)
+		if (copy_call(&h->cpus[cpu], &tid, &call))
+			err = tell(arg, tid, &call);
+	return err;
+}
+
 int hooks__tell_requests(struct hooks *h,
 			 int (*tell)(void *arg, const struct disk_request *request), void *arg)
 {
 	struct disk_request_key key, *last = NULL;
 	struct family *f = &h->family[REC_HOOK_BLOCK];
 	struct disk_request request;
+	unsigned int n = 0;
 	int fd, err = 0;
 
 	if (!f->obj)
@@ -223,7 +261,7 @@ int hooks__tell_requests(struct hooks *h,
 	fd = bpf_object__find_map_fd_by_name(f->obj, "requests");
 	if (fd < 0)
 		return fd;
-	while (!err && bpf_map_get_next_key(fd, last, &key) == 0) {
+	while (!err && n++ < MAX_KEYS && bpf_map_get_next_key(fd, last, &key) == 0) {
 		last = &key;
 		if (bpf_map_lookup_elem(fd, &key, &request) == 0 && request.tid)
 			err = tell(arg, &request);

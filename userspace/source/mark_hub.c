@@ -288,9 +288,19 @@ static void look_at_waiting(struct mark_hub *h)
 	}
 }
 
+/* To ask costs less than to try: an accept() makes a socket before it finds nobody waiting. */
+static bool somebody_comes(const struct mark_hub *h)
+{
+	struct pollfd fd = {.fd = h->listen_fd, .events = POLLIN};
+
+	return h->listen_fd >= 0 && poll(&fd, 1, 0) != 0;
+}
+
 static void accept_all(struct mark_hub *h)
 {
 	look_at_waiting(h);
+	if (!somebody_comes(h))
+		return;
 	for (int i = 0; i < ACCEPT_MAX && h->listen_fd >= 0; i++) {
 		int fd = accept4(h->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

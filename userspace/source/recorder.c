@@ -126,6 +126,11 @@ struct recorder *recorder__new(const struct recorder_opts *o)
 	struct trace_writer_opts wopts = {
 		.level = o->level,
 		.sync = !o->no_sync,
+		.carry = o->parts,
+		.window_ns = o->window_ns,
+		.window_bytes = o->window_bytes,
+		.watch = o->on_step,
+		.watch_type = REC_MARK_STEP,
 		.give_up = o->give_up,
 		.arg = o->arg,
 	};
@@ -439,6 +444,43 @@ int recorder__poll(struct recorder *r, int wake_fd)
 	t = (struct timespec){.tv_nsec = r->sleep_ns};
 	ppoll(&fd, 1, &t, NULL);
 	return w.moved;
+}
+
+/* ---- another file ---- */
+
+/* What is open is told before the end of one file, and again at the head of the next. */
+static int tell_open(struct recorder *r)
+{
+	unsigned int i;
+	int err;
+
+	trace_writer__ask_calls(r->writer);
+	for (i = 0; i < r->nsources; i++) {
+		err = r->ops[i]->tell_open && !r->ended[i] ? r->ops[i]->tell_open(r->sources[i])
+							   : 0;
+		if (err == -ENOMEM)
+			return source_failed(r, err);
+		if (err)
+			log_debug("cannot tell of all that is open: %s", log__err(err));
+	}
+	return 0;
+}
+
+int recorder__next_file(struct recorder *r, int fd, const char *const *facts,
+			struct trace_part **done)
+{
+	struct sweep w;
+	int err;
+
+	*done = NULL;
+	err = r->stopped ? 0 : tell_open(r);
+	r->clock_ns = 0; /* each file has its own reading of the clocks */
+	if (!err)
+		err = sweep(r, &w, true);
+	if (err)
+		return err;
+	err = trace_writer__next_file(r->writer, fd, w.horizon_ns, facts, done);
+	return err ? writer_failed(r, err) : 0;
 }
 
 /* ---- the end ---- */

@@ -44,6 +44,11 @@ struct recorder_opts {
 	int level;		     /* of compression; 0: the default */
 	bool no_sync;		     /* do not make the trace durable while it grows */
 	bool no_priority;	     /* do not run before others (see Documentation: losses) */
+	bool parts;		     /* recorder__next_file() will be called */
+	uint64_t window_ns;	     /* not 0: keep the last so much, and write what is asked for */
+	uint64_t window_bytes;	     /* of it at most, compressed */
+	/* Called with @arg for each MARK_STEP record. NULL: it is not. */
+	void (*on_step)(void *arg, const struct rec *rec);
 	/* Asked with @arg while a pipe takes nothing: end it? NULL: wait (see trace_writer_opts).
 	 */
 	bool (*give_up)(void *arg);
@@ -87,6 +92,15 @@ int recorder__meta(struct recorder *r, const char *key, const char *value);
  * records moved, or -errno when the trace takes no more (printed once).
  */
 int recorder__poll(struct recorder *r, int wake_fd);
+
+/*
+ * Complete the file and go on in @fd, which stays the caller's and opens alone; nothing is lost or
+ * said twice between the two. @done is the file before; with opts.window_ns, it is @fd with what
+ * is kept. @facts are about the new file. See trace_writer__next_file(). 0 or -errno (printed).
+ */
+struct trace_part;
+int recorder__next_file(struct recorder *r, int fd, const char *const *facts,
+			struct trace_part **done);
 
 /* Detach; calls still open are recorded as such; drain what is there. 0 or -errno. */
 int recorder__stop(struct recorder *r);

@@ -54,6 +54,8 @@ struct source_stats {
  *        that is @swept_ns itself
  * env:   "NAME=value" strings that targets must find in their environment, NULL-terminated; they
  *        live as long as @s
+ * tell_open: while it records: bring, with the next poll at the latest, what has begun and not
+ *        ended; 0 or -errno
  * fill:  how full, in per cent, the last poll found the fullest ring: who is asked seldom and
  *        finds much is asked more often
  */
@@ -69,6 +71,7 @@ struct source_ops {
 	int (*add)(struct source *s, pid_t pid);
 	int (*add_group)(struct source *s, const struct cgroup_ref *g);
 	uint64_t (*horizon)(const struct source *s, uint64_t swept_ns);
+	int (*tell_open)(struct source *s);
 	const char *const *(*env)(const struct source *s);
 	unsigned int (*fill)(const struct source *s);
 };

@@ -31,6 +31,8 @@ struct sink {
 	pthread_cond_t wake;
 	bool wanted; /* under lock, like the rest */
 	bool ending;
+	bool last; /* make all durable once more, at the end */
+	bool ended;
 	int sync_err;
 };
 
@@ -42,24 +44,33 @@ static int make_durable(int fd)
 	return -errno;
 }
 
+/* Under lock, which is given up meanwhile. */
+static void sync_now(struct sink *s)
+{
+	int err;
+
+	s->wanted = false;
+	pthread_mutex_unlock(&s->lock);
+	err = make_durable(s->fd);
+	pthread_mutex_lock(&s->lock);
+	if (err && !s->sync_err)
+		s->sync_err = err;
+}
+
 static void *sync_thread(void *arg)
 {
 	struct sink *s = arg;
-	int err;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->ending) {
-		if (!s->wanted) {
+		if (s->wanted)
+			sync_now(s);
+		else
 			pthread_cond_wait(&s->wake, &s->lock);
-			continue;
-		}
-		s->wanted = false;
-		pthread_mutex_unlock(&s->lock);
-		err = make_durable(s->fd);
-		pthread_mutex_lock(&s->lock);
-		if (err && !s->sync_err)
-			s->sync_err = err;
 	}
+	if (s->last)
+		sync_now(s);
+	s->ended = true;
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
@@ -235,13 +246,35 @@ int sink__rewind(struct sink *s, uint64_t size)
 	return 0;
 }
 
+void sink__end(struct sink *s)
+{
+	if (!s->sync || (!s->has_thread && start_thread(s))) {
+		s->ended = true;
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->last = s->ending = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool sink__has_ended(struct sink *s)
+{
+	bool ended;
+
+	pthread_mutex_lock(&s->lock);
+	ended = s->ended;
+	pthread_mutex_unlock(&s->lock);
+	return ended;
+}
+
 int sink__finish(struct sink *s)
 {
 	bool sync = s->sync;
 	int err = 0;
 
 	end_thread(s);
-	if (sync)
+	if (sync && !s->last)
 		err = make_durable(s->fd);
 	return s->sync_err ? s->sync_err : err;
 }

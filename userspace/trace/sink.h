@@ -34,6 +34,13 @@ void sink__sync(struct sink *s);
  */
 int sink__rewind(struct sink *s, uint64_t size);
 
+/*
+ * No more is written: the helper makes all of it durable, and the caller goes on. sink__finish()
+ * then waits no longer once sink__has_ended().
+ */
+void sink__end(struct sink *s);
+bool sink__has_ended(struct sink *s);
+
 /* End the helper; make everything durable. 0 or the first error of a sync. */
 int sink__finish(struct sink *s);
 

@@ -24,6 +24,16 @@ struct trace_writer_opts {
 	uint64_t round_ns; /* longest time between watermarks; 0: 250 ms */
 	uint64_t begin_ns; /* when the recording began; 0: at its first record */
 	bool sync;	   /* make each round durable (fdatasync) without stopping the caller */
+	bool carry;	   /* remember what trace_writer__next_file() has to say again */
+	/*
+	 * If not 0: write nothing, but keep the last so much in memory, compressed. Then @fd is not
+	 * used, and trace_writer__next_file() writes out what there is, and goes on.
+	 */
+	uint64_t window_ns;
+	uint64_t window_bytes; /* and at most so much; at least WINDOW_LEAST_BYTES */
+	/* Show @watch each record of @watch_type when it is appended. NULL: do not. */
+	void (*watch)(void *arg, const struct rec *rec);
+	uint16_t watch_type;
 	/*
 	 * Asked with @arg ten times a second while @fd is a pipe whose reader takes nothing; true:
 	 * write no more, which is then an error (-ECANCELED). NULL: wait for it.
@@ -31,6 +41,8 @@ struct trace_writer_opts {
 	bool (*give_up)(void *arg);
 	void *arg;
 };
+
+#define WINDOW_LEAST_BYTES (1u << 20)
 
 #define TRACE_RING_USER 0x4000 /* rings below are of the kernel and bear their cpu's number */
 #define TRACE_RING_META 0xffff /* records of the recorder itself; always there */
@@ -86,6 +98,28 @@ struct trace_writer_stats {
 	int err;
 };
 void trace_writer__stats(const struct trace_writer *w, struct trace_writer_stats *out);
+
+/*
+ * Complete the file and go on in another, @fd, which opens alone: what trace_writer_opts.carry
+ * remembers stands at its head. No record older than @swept_ns may follow; that is when the new
+ * file begins. Rings keep their numbers. @facts are pairs of key and value about the new
+ * file, NULL-terminated, or NULL. @done is the file that has its end now, but may not be
+ * durable yet. 0 or -errno: the writer is then as after a failed write, and @fd was not used.
+ *
+ * With opts.window_ns, @fd becomes a file of what is kept, and @done is that file: a thread writes
+ * it. A file that cannot be written is then no failure of the writer; trace_part__finish() says so.
+ */
+struct trace_part;
+int trace_writer__next_file(struct trace_writer *w, int fd, uint64_t swept_ns,
+			    const char *const *facts, struct trace_part **done);
+
+/* Calls that are told to be open from here on are open at the head of the next file. */
+void trace_writer__ask_calls(struct trace_writer *w);
+
+/* Is it durable, so that trace_part__finish() does not wait? */
+bool trace_part__is_durable(struct trace_part *p);
+/* Release it once it is durable; its descriptor stays the caller's. 0 or -errno. NULL: 0. */
+int trace_part__finish(struct trace_part *p);
 
 /* Seal everything, write the index, wait until it is durable. 0 or the first error. */
 int trace_writer__finish(struct trace_writer *w);

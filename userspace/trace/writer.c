@@ -53,10 +53,12 @@ static int make_room(struct trace_writer *w, struct ring *r, uint32_t size)
 static int touch(struct trace_writer *w, struct ring *r, uint64_t time_ns)
 {
 	uint32_t cap = w->cap_touched ? w->cap_touched * 2 : 64;
-	int err = w->file.written ? 0 : writer__begin(w, time_ns);
+	int err = w->file.written || w->window ? 0 : writer__begin(w, time_ns);
 
 	if (err)
 		return err;
+	if (!w->begin_ns)
+		w->begin_ns = time_ns;
 
 	if (w->n_touched == w->cap_touched) {
 		if (grow(&w->touched, cap, sizeof(*w->touched)))
@@ -139,7 +141,29 @@ int trace_writer__append(struct trace_writer *w, uint16_t ring, const struct rec
 	r->used += size;
 	r->count++;
 	w->stats.raw_bytes += size;
-	return w->round.bytes > ROUND_CUT_BYTES ? writer__cut_round(w) : 0;
+	if (w->carry && trace_carry__wants(row->type) && !w->telling && writer__remember(w, row))
+		return w->stats.err;
+	if (row->type == w->watch_type && w->watch)
+		w->watch(w->watch_arg, row);
+	return w->round.bytes > w->round_cut ? writer__cut_round(w) : 0;
+}
+
+/* Rounds are short, as memory is given back by rounds. */
+static struct trace_writer *new_window(struct trace_writer *w, const struct trace_writer_opts *o)
+{
+	uint64_t bytes =
+		o->window_bytes > WINDOW_LEAST_BYTES ? o->window_bytes : WINDOW_LEAST_BYTES;
+
+	w->window = window__new(o->window_ns, bytes);
+	if (!w->window) {
+		trace_writer__free(w);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (w->round_max > bytes / 16)
+		w->round_max = bytes / 16;
+	w->round_cut = 4 * w->round_max;
+	return w;
 }
 
 struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *opts)
@@ -157,11 +181,24 @@ struct trace_writer *trace_writer__new(int fd, const struct trace_writer_opts *o
 	w->next_ring = TRACE_RING_USER;
 	w->index_step = 1;
 	w->index = calloc(INDEX_MAX, sizeof(*w->index));
-	w->encoder = encoder__new(opts->level ? opts->level : 1);
+	w->level = opts->level ? opts->level : 1;
+	w->encoder = encoder__new(w->level);
 	if (!w->index || !w->encoder)
 		goto out;
+	w->round_max = ROUND_MAX_BYTES;
+	w->round_cut = ROUND_CUT_BYTES;
+	w->watch = opts->watch;
+	w->watch_arg = opts->arg;
+	w->watch_type = opts->watch_type;
+	w->sync = opts->sync;
+	if (opts->window_ns)
+		return new_window(w, opts);
 	w->sink = sink__new(fd, opts->sync);
 	err = w->sink ? 0 : -errno;
+	if (!err && opts->carry) {
+		w->carry = trace_carry__new();
+		err = w->carry ? 0 : -errno;
+	}
 	if (w->sink && opts->give_up)
 		sink__on_stall(w->sink, opts->give_up, opts->arg);
 out:
@@ -189,6 +226,8 @@ void trace_writer__free(struct trace_writer *w)
 		free(r->rows);
 		free(r);
 	}
+	trace_carry__free(w->carry);
+	window__free(w->window);
 	sink__free(w->sink);
 	encoder__free(w->encoder);
 	free(w->touched);
@@ -226,7 +265,12 @@ void trace_writer__stats(const struct trace_writer *w, struct trace_writer_stats
 	uint32_t i;
 
 	*out = w->stats;
-	out->bytes = w->file.written + w->out_used;
+	out->records += w->before.records;
+	out->raw_bytes += w->before.raw_bytes;
+	out->clamped += w->before.clamped;
+	out->bytes = w->before.bytes + w->file.written + w->out_used;
+	if (w->window)
+		out->bytes += window__bytes(w->window);
 	for (i = 0; i < w->n_touched; i++)
 		out->records += w->rings[w->touched[i]]->count;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "userspace/trace/carry.h"
 #include "userspace/trace/chunk.h"
 #include "userspace/trace/format.h"
 #include "userspace/trace/sink.h"
@@ -44,6 +45,8 @@ struct place {
 	uint32_t seq; /* of the next chunk */
 };
 
+struct window;
+
 #define PLACES 8 /* together longer than what ends a file, but for the index */
 
 struct trace_writer {
@@ -72,10 +75,24 @@ struct trace_writer {
 	uint32_t index_fill; /* in the last one */
 	uint64_t lost_since, lost_until;
 	bool finished;
+	bool rest_indexed; /* what is at the end of the file stands in the index */
+	bool sync;
 	struct trace_writer_stats stats;
+	struct trace_writer_stats before; /* of the files before this one */
+	struct window *window;		  /* NULL: it is written */
+	uint64_t round_max, round_cut;	  /* bytes, see ROUND_MAX_BYTES */
+	void (*watch)(void *arg, const struct rec *rec);
+	void *watch_arg;
+	uint16_t watch_type;
+	int level;
+	struct trace_carry *carry; /* NULL: there will be no next file */
+	bool telling;		   /* what it remembers is being written */
 };
 
 /* ---- writer_chunk.c ---- */
+
+/* Remember for the next file what must be said there again. 0 or -ENOMEM, which has failed it. */
+int writer__remember(struct trace_writer *w, const struct rec *rec);
 
 /* From here on nothing more is written; what is not yet is lost. Returns the first error. */
 int writer__fail(struct trace_writer *w, int err);
@@ -95,6 +112,44 @@ int writer__seal(struct trace_writer *w, struct ring *r);
 
 /* End the round although the caller did not, because it has become too long. */
 int writer__cut_round(struct trace_writer *w);
+
+/* The watermark @until_ns ends the round, which is written. */
+int writer__end_round(struct trace_writer *w, uint64_t until_ns);
+
+/* A chunk that was made before comes again, with another number. */
+int writer__emit_again(struct trace_writer *w, const struct chunk_head *head, const void *payload);
+
+/* ---- writer_part.c ---- */
+
+/* Say at @time_ns what @c remembers, and the @facts of this file. */
+int writer__tell(struct trace_writer *w, struct trace_carry *c, uint64_t time_ns,
+		 const char *const *facts);
+
+/* A file that has its end, or will have when its thread has written it. */
+struct trace_part {
+	struct sink *sink;
+	struct window_dump *dump; /* instead */
+};
+
+/* ---- writer_window.c ---- */
+
+struct window *window__new(uint64_t ns, uint64_t bytes);
+void window__free(struct window *win);
+
+/* Keep the round that has ended, and let go of what is too old or too much. 0 or -ENOMEM. */
+int window__take(struct trace_writer *w);
+uint64_t window__bytes(const struct window *win);
+
+/* A thread writes what is kept to @fd. */
+int window__dump(struct trace_writer *w, int fd, const char *const *facts,
+		 struct trace_part **done);
+bool window_dump__has_ended(struct window_dump *d);
+int window_dump__finish(struct window_dump *d);
+
+/* ---- writer_round.c ---- */
+
+/* Write all that is still here, and the end of the file. 0 or -errno: it has failed. */
+int writer__end_file(struct trace_writer *w);
 
 static inline uint64_t timespec_ns(const struct timespec *t)
 {

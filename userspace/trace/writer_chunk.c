@@ -18,6 +18,13 @@ int writer__fail(struct trace_writer *w, int err)
 	return w->stats.err;
 }
 
+int writer__remember(struct trace_writer *w, const struct rec *rec)
+{
+	int err = trace_carry__feed(w->carry, rec);
+
+	return err ? writer__fail(w, err) : 0;
+}
+
 void writer__count_lost(struct trace_writer *w, uint64_t n, uint64_t from_ns, uint64_t to_ns)
 {
 	if (!n)
@@ -92,14 +99,14 @@ int writer__flush(struct trace_writer *w)
 	size_t done;
 	int err;
 
-	if (!w->out_used)
+	if (!w->out_used || w->window)
 		return 0;
 	err = sink__write(w->sink, w->out, w->out_used, &done);
 	take_written(w, done);
 	return err ? writer__fail(w, err) : 0;
 }
 
-int writer__emit(struct trace_writer *w, struct chunk_head *head, const void *payload)
+static int put_chunk(struct trace_writer *w, struct chunk_head *head, const void *payload)
 {
 	size_t need = w->out_used + sizeof(*head) + head->stored;
 
@@ -110,7 +117,6 @@ int writer__emit(struct trace_writer *w, struct chunk_head *head, const void *pa
 	}
 	head->magic = CHUNK_MAGIC;
 	head->seq = w->seq++;
-	head->crc = crc32c(payload, head->stored);
 	head->head_crc =
 		crc32c((const uint8_t *)head + CHUNK_CRC_FROM, sizeof(*head) - CHUNK_CRC_FROM);
 	memcpy(w->out + w->out_used, head, sizeof(*head));
@@ -118,6 +124,12 @@ int writer__emit(struct trace_writer *w, struct chunk_head *head, const void *pa
 		memcpy(w->out + w->out_used + sizeof(*head), payload, head->stored);
 	w->out_used = need;
 	return 0;
+}
+
+int writer__emit(struct trace_writer *w, struct chunk_head *head, const void *payload)
+{
+	head->crc = crc32c(payload, head->stored);
+	return put_chunk(w, head, payload);
 }
 
 static void add_to_round(struct trace_writer *w, const struct chunk_head *head)
@@ -135,6 +147,20 @@ static void add_to_round(struct trace_writer *w, const struct chunk_head *head)
 	r->records += head->count;
 	r->types |= head->types;
 	r->bytes += sizeof(*head) + head->stored;
+}
+
+int writer__emit_again(struct trace_writer *w, const struct chunk_head *head, const void *payload)
+{
+	struct chunk_head copy = *head;
+	int err = put_chunk(w, &copy, payload);
+
+	if (err)
+		return writer__fail(w, err);
+	add_to_round(w, &copy);
+	w->stats.records += copy.count;
+	if (copy.last_ns > w->newest)
+		w->newest = copy.last_ns;
+	return w->out_used >= WRITE_BYTES ? writer__flush(w) : 0;
 }
 
 /* The file begins with the first record, whose time is the beginning if none was given. */

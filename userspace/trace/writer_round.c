@@ -61,7 +61,7 @@ static int close_round(struct trace_writer *w, uint64_t until_ns)
 		.kind = CHUNK_WATERMARK,
 		.ring = TRACE_RING_META,
 		.count = w->round.chunks,
-		.first_ns = w->watermark,
+		.first_ns = w->file.watermark,
 		.last_ns = until_ns > w->watermark ? until_ns : w->watermark,
 		.types = w->round.types,
 	};
@@ -79,14 +79,18 @@ static int close_round(struct trace_writer *w, uint64_t until_ns)
 	return err ? writer__fail(w, err) : 0;
 }
 
-static int end_round(struct trace_writer *w, uint64_t until_ns)
+int writer__end_round(struct trace_writer *w, uint64_t until_ns)
 {
 	int err = close_round(w, until_ns);
 
 	if (!err)
-		err = writer__flush(w);
+		err = w->window ? window__take(w) : writer__flush(w);
 	if (err)
 		return err;
+	if (w->window) {
+		w->round = (struct round){0};
+		return 0;
+	}
 	add_to_index(w);
 	w->round = (struct round){.offset = w->file.written};
 	sink__sync(w->sink);
@@ -115,7 +119,7 @@ int writer__cut_round(struct trace_writer *w)
 {
 	int err = seal_all(w);
 
-	return err ? err : end_round(w, w->watermark);
+	return err ? err : writer__end_round(w, w->watermark);
 }
 
 int trace_writer__round(struct trace_writer *w, uint64_t swept_ns, bool force)
@@ -124,14 +128,18 @@ int trace_writer__round(struct trace_writer *w, uint64_t swept_ns, bool force)
 
 	if (w->stats.err)
 		return w->stats.err;
-	if (!force && swept_ns < w->last_round + w->round_ns && w->round.bytes < ROUND_MAX_BYTES)
+	if (!force && swept_ns < w->last_round + w->round_ns && w->round.bytes < w->round_max)
 		return 0;
 	w->last_round = swept_ns;
 	/* a reader still holds back what is newer than the watermark */
 	if (!w->n_touched && w->newest <= w->watermark)
 		return 0;
 	err = seal_all(w);
-	return err ? err : end_round(w, swept_ns);
+	if (!err)
+		err = writer__end_round(w, swept_ns);
+	if (!err && w->carry && trace_carry__settle(w->carry, swept_ns))
+		err = writer__fail(w, -ENOMEM);
+	return err;
 }
 
 static int write_index(struct trace_writer *w)
@@ -176,10 +184,11 @@ static int write_rest(struct trace_writer *w, bool indexed)
 		add_to_index(w);
 	else
 		w->n_index = 0;
+	w->rest_indexed |= indexed;
 	return err ? err : write_index(w);
 }
 
-static int finish_well(struct trace_writer *w)
+int writer__end_file(struct trace_writer *w)
 {
 	int err = w->file.written ? 0 : writer__begin(w, hostclock__now());
 
@@ -243,7 +252,7 @@ static int finish_cut_short(struct trace_writer *w)
 	lost.hdr.time_ns = w->lost_until > w->newest ? w->lost_until : w->newest;
 	lost.count = stats.lost;
 	lost.since_ns = w->lost_since;
-	err = finish_at(w, &here, lost, true);
+	err = finish_at(w, &here, lost, !w->rest_indexed);
 	for (i = 0; err && i <= n_places; i++) {
 		w->stats = stats;
 		err = finish_at(w, i ? &places[n_places - i] : &here, lost, false);
@@ -263,7 +272,11 @@ int trace_writer__finish(struct trace_writer *w)
 	if (w->finished)
 		return w->stats.err;
 	w->finished = true;
-	err = w->stats.err ? finish_cut_short(w) : finish_well(w);
+	if (w->window)
+		return w->stats.err;
+	err = w->stats.err ? w->stats.err : writer__end_file(w);
+	if (err)
+		err = finish_cut_short(w);
 	sync_err = sink__finish(w->sink);
 	return err ? err : sync_err ? writer__fail(w, sync_err) : 0;
 }

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "userspace/cmd/parts.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/lib/log.h"
+
+#define EXTENSION    ".xpt"
+#define UNDER_WAY    ".part"
+#define LEAST_DIGITS 4
+
+struct part {
+	struct part *next;
+	unsigned int number;
+	int fd;
+	struct trace_part *done;
+};
+
+/* ---- names ---- */
+
+static void path_of(const struct parts *p, unsigned int number, bool under_way, char *buf,
+		    size_t size)
+{
+	snprintf(buf, size, "%s.%0*u" EXTENSION "%s", p->prefix, LEAST_DIGITS, number,
+		 under_way ? UNDER_WAY : "");
+}
+
+/* Is @file the name of one of these, complete or not? */
+static bool is_part(const struct parts *p, const char *file)
+{
+	size_t n = strlen(p->name);
+	const char *at = file + n;
+
+	if (strncmp(file, p->name, n) != 0 || *at++ != '.')
+		return false;
+	for (n = 0; isdigit((unsigned char)at[n]); n++)
+		;
+	at += n;
+	return n >= LEAST_DIGITS &&
+	       (strcmp(at, EXTENSION) == 0 || strcmp(at, EXTENSION UNDER_WAY) == 0);
+}
+
+static int set_names(struct parts *p, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	size_t n = strlen(file), ext = strlen(EXTENSION);
+
+	if (n > ext && strcmp(file + n - ext, EXTENSION) == 0)
+		n -= ext;
+	p->name = strndup(file, n);
+	p->prefix = strndup(path, (size_t)(file - path) + n);
+	p->folder = slash == path ? strdup("/") : slash ? strndup(path, slash - path) : strdup(".");
+	return p->name && p->prefix && p->folder ? 0 : -ENOMEM;
+}
+
+/* Those of an earlier recording are removed, or forbid this one. */
+static int clear(const struct parts *p, bool force)
+{
+	DIR *dir = opendir(p->folder);
+	const struct dirent *e;
+	int err = dir ? 0 : -errno;
+
+	while (dir && !err && (e = readdir(dir))) {
+		if (!is_part(p, e->d_name))
+			continue;
+		if (!force) {
+			log_error("'%.*s%s' exists (-f removes all '%s.NNNN" EXTENSION
+				  "', -o names others)",
+				  (int)(strlen(p->prefix) - strlen(p->name)), p->prefix, e->d_name,
+				  p->prefix);
+			err = -EEXIST;
+		} else if (unlinkat(dirfd(dir), e->d_name, 0) < 0 && errno != ENOENT) {
+			err = -errno;
+		}
+	}
+	if (err && err != -EEXIST)
+		log_error("cannot make files in '%s': %s", p->folder, log__err(err));
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
+		const struct caller *caller)
+{
+	int err;
+
+	*p = (struct parts){.keep = keep, .caller = caller};
+	p->last = &p->first;
+	err = set_names(p, path);
+	if (!err && p->name && !*p->name) {
+		log_error("'%s' names no file", path);
+		return -EINVAL;
+	}
+	if (!err)
+		err = caller__files_as(caller);
+	if (err) {
+		log_error("cannot make files of '%s': %s", path, log__err(err));
+		return err;
+	}
+	err = clear(p, force);
+	caller__files_as(NULL);
+	return err;
+}
+
+void parts__free(struct parts *p)
+{
+	struct part *part;
+
+	while ((part = p->first)) {
+		p->first = part->next;
+		trace_part__finish(part->done);
+		close(part->fd);
+		free(part);
+	}
+	if (p->current) {
+		close(p->current->fd);
+		free(p->current);
+	}
+	free(p->prefix);
+	free(p->folder);
+	free(p->name);
+}
+
+/* ---- files ---- */
+
+int parts__create(struct parts *p)
+{
+	struct part *part = calloc(1, sizeof(*part));
+	char path[4352];
+	int err;
+
+	if (!part)
+		return -ENOMEM;
+	part->number = p->number + 1;
+	path_of(p, part->number, true, path, sizeof(path));
+	err = caller__files_as(p->caller);
+	part->fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (!err && part->fd < 0)
+		err = -errno;
+	caller__files_as(NULL);
+	if (err) {
+		log_error("cannot create '%s': %s", path, log__err(err));
+		free(part);
+		return err;
+	}
+	p->number++;
+	p->current = part;
+	return part->fd;
+}
+
+void parts__ended(struct parts *p, struct part *which, struct trace_part *done)
+{
+	which->done = done;
+	which->next = NULL;
+	*p->last = which;
+	p->last = &which->next;
+	if (p->current == which)
+		p->current = NULL;
+}
+
+static int give_name(const struct parts *p, unsigned int number)
+{
+	char from[4352], to[4352];
+	int err = 0;
+
+	path_of(p, number, true, from, sizeof(from));
+	path_of(p, number, false, to, sizeof(to));
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot ask */
+		if (access(to, F_OK) == 0)
+			err = -EEXIST;
+		else if (rename(from, to) == 0)
+			return 0;
+	}
+	err = err ? err : -errno;
+	log_error("'%s' is complete, but cannot be called '%s': %s", from, to, log__err(err));
+	return err;
+}
+
+static void remove_old(const struct parts *p, unsigned int number)
+{
+	char path[4352];
+
+	path_of(p, number, false, path, sizeof(path));
+	if (unlink(path) < 0 && errno != ENOENT)
+		log_warning("cannot remove '%s': %s", path, log__err(-errno));
+}
+
+/* The first of those that have ended. */
+static void complete(struct parts *p)
+{
+	struct part *part = p->first;
+	int err = trace_part__finish(part->done), e;
+
+	if (err)
+		log_error("cannot write '%s.%0*u" EXTENSION "': %s", p->prefix, LEAST_DIGITS,
+			  part->number, log__err(err));
+	close(part->fd);
+	e = caller__files_as(p->caller);
+	if (!e)
+		e = give_name(p, part->number);
+	p->complete = part->number;
+	if (!e && p->keep && part->number > p->keep)
+		remove_old(p, part->number - (unsigned int)p->keep);
+	caller__files_as(NULL);
+	if (!p->err)
+		p->err = err ? err : e;
+	p->first = part->next;
+	if (!p->first)
+		p->last = &p->first;
+	free(part);
+}
+
+void parts__look(struct parts *p)
+{
+	while (p->first && (!p->first->done || trace_part__is_durable(p->first->done)))
+		complete(p);
+}
+
+int parts__close(struct parts *p)
+{
+	if (p->current)
+		parts__ended(p, p->current, NULL);
+	while (p->first)
+		complete(p);
+	return p->err;
+}
+
+void parts__discard(struct parts *p, struct part *before)
+{
+	char path[4352];
+
+	if (!p->current)
+		return;
+	path_of(p, p->current->number, true, path, sizeof(path));
+	if (caller__files_as(p->caller) == 0)
+		unlink(path);
+	caller__files_as(NULL);
+	close(p->current->fd);
+	free(p->current);
+	p->current = before;
+	p->number--;
+}
+
+const char *parts__names(const struct parts *p, char *buf, size_t size)
+{
+	unsigned int from = p->keep && p->complete > p->keep ? p->complete - p->keep + 1 : 1;
+	char first[4352], last[4352];
+
+	path_of(p, from, false, first, sizeof(first));
+	path_of(p, p->complete, false, last, sizeof(last));
+	if (!p->complete)
+		snprintf(buf, size, "no file");
+	else if (from == p->complete)
+		snprintf(buf, size, "'%.240s'", last);
+	else
+		snprintf(buf, size, "'%.240s' to '%.240s'", first, last);
+	return buf;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What has begun and has not ended: ranges, units, and calls where they were asked for. */
+#include "userspace/trace/carry_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+	uint64_t name;
+	uint64_t begin_ns;
+};
+
+/* The ranges that are open on a thread, the innermost last. */
+struct ranges {
+	uint32_t depth;
+	struct range open[CARRY_MAX_DEPTH];
+};
+
+/* ---- ranges ---- */
+
+static int open_range(struct trace_carry *c, uint32_t tid, uint64_t name, uint64_t begin_ns)
+{
+	struct ranges *r = map__get(&c->ranges, tid);
+
+	if (r ? r->depth == CARRY_MAX_DEPTH : c->ranges.n >= CARRY_MAX_OPEN) {
+		c->left_out++;
+		return 0;
+	}
+	if (!r) {
+		r = calloc(1, sizeof(*r));
+		if (!r || map__put(&c->ranges, tid, r)) {
+			free(r);
+			return -ENOMEM;
+		}
+	}
+	r->open[r->depth++] = (struct range){name, begin_ns};
+	return 0;
+}
+
+/* The innermost of that name. */
+static void end_range(struct trace_carry *c, uint32_t tid, uint64_t name)
+{
+	struct ranges *r = map__get(&c->ranges, tid);
+	uint32_t i = r ? r->depth : 0;
+
+	while (i && r->open[i - 1].name != name)
+		i--;
+	if (!i)
+		return;
+	r->depth--;
+	memmove(&r->open[i - 1], &r->open[i], (r->depth - (i - 1)) * sizeof(r->open[0]));
+	if (!r->depth)
+		free(map__del(&c->ranges, tid));
+}
+
+/* ---- units ---- */
+
+static int open_unit(struct trace_carry *c, const struct rec_unit_open *rec)
+{
+	if (!map__get(&c->units, rec->unit) && c->units.n >= CARRY_MAX_OPEN) {
+		c->left_out++;
+		return 0;
+	}
+	return carry__keep(&c->units, rec->unit, rec, sizeof(*rec));
+}
+
+static int begin_unit(struct trace_carry *c, const struct rec_unit_begin *rec)
+{
+	const struct rec_unit_open open = {
+		.hdr = {REC_UNIT_OPEN, sizeof(open), rec->hdr.tid, rec->hdr.time_ns},
+		.unit = rec->unit,
+		.kind = rec->kind,
+		.start_ns = rec->hdr.time_ns,
+	};
+
+	return open_unit(c, &open);
+}
+
+static void hand_over(struct trace_carry *c, const struct rec_unit_handover *rec)
+{
+	struct rec_unit_open *open = map__get(&c->units, rec->unit);
+
+	if (open)
+		open->hdr.tid = rec->hdr.tid;
+}
+
+/* ---- calls ---- */
+
+/* A thread is in one call at a time: what begins later tells that what began before has ended. */
+static int returned(struct trace_carry *c, const struct rec *rec, uint64_t duration_ns)
+{
+	uint64_t begun_ns = rec->time_ns - duration_ns, *last = map__get(&c->returned, rec->tid);
+
+	if (last && *last >= begun_ns)
+		return 0;
+	return carry__keep(&c->returned, rec->tid, &begun_ns, sizeof(begun_ns));
+}
+
+static uint64_t start_of(const struct rec *rec)
+{
+	return rec->type == REC_IOCTL_BLOCKED ? ((const struct rec_ioctl_blocked *)rec)->start_ns
+					      : ((const struct rec_file_blocked *)rec)->start_ns;
+}
+
+static int call_feed(struct trace_carry *c, const struct rec *rec)
+{
+	const struct rec *before = map__get(&c->calls, rec->tid);
+
+	if (!c->calls_asked)
+		return 0;
+	if (rec->type == REC_IOCTL)
+		return returned(c, rec, ((const struct rec_ioctl *)rec)->duration_ns);
+	if (rec->type == REC_FILE_IO)
+		return returned(c, rec, ((const struct rec_file_io *)rec)->duration_ns);
+	if (before && start_of(before) > start_of(rec))
+		return 0;
+	return carry__keep(&c->calls, rec->tid, rec, rec->size);
+}
+
+int carry_open__feed(struct trace_carry *c, const struct rec *rec)
+{
+	switch (rec->type) {
+	case REC_RANGE_BEGIN:
+		return open_range(c, rec->tid, ((const struct rec_range_begin *)rec)->name,
+				  rec->time_ns);
+	case REC_RANGE_OPEN:
+		return open_range(c, rec->tid, ((const struct rec_range_open *)rec)->name,
+				  ((const struct rec_range_open *)rec)->start_ns);
+	case REC_RANGE_END:
+		end_range(c, rec->tid, ((const struct rec_range_end *)rec)->name);
+		return 0;
+	case REC_UNIT_BEGIN:
+		return begin_unit(c, (const void *)rec);
+	case REC_UNIT_OPEN:
+		return open_unit(c, (const void *)rec);
+	case REC_UNIT_HANDOVER:
+		hand_over(c, (const void *)rec);
+		return 0;
+	case REC_UNIT_END:
+		free(map__del(&c->units, ((const struct rec_unit_end *)rec)->unit));
+		return 0;
+	default:
+		return call_feed(c, rec);
+	}
+}
+
+void carry_open__task_ended(struct trace_carry *c, uint32_t tid)
+{
+	free(map__del(&c->ranges, tid));
+}
+
+/* ---- telling ---- */
+
+static int tell_ranges(const struct carry_teller *t, uint32_t tid, const struct ranges *r)
+{
+	struct rec_range_open rec = {
+		.hdr = {REC_RANGE_OPEN, sizeof(rec), tid, t->time_ns},
+	};
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < r->depth; i++) {
+		rec.name = r->open[i].name;
+		rec.start_ns = r->open[i].begin_ns;
+		err = t->emit(t->arg, &rec.hdr);
+	}
+	return err;
+}
+
+static int tell_copies(const struct trace_carry *c, const struct carry_teller *t,
+		       const struct map *m)
+{
+	const uint64_t *returned_ns;
+	struct map_slot *slot;
+	struct rec *rec;
+	int err = 0;
+
+	for (slot = map__next(m, NULL); !err && slot; slot = map__next(m, slot)) {
+		rec = slot->value;
+		returned_ns = m == &c->calls ? map__get(&c->returned, slot->key) : NULL;
+		if (returned_ns && *returned_ns >= start_of(rec))
+			continue;
+		rec->time_ns = t->time_ns;
+		err = t->emit(t->arg, rec);
+	}
+	return err;
+}
+
+int carry_open__tell(struct trace_carry *c, const struct carry_teller *t)
+{
+	struct map_slot *slot;
+	int err = 0;
+
+	for (slot = map__next(&c->ranges, NULL); !err && slot; slot = map__next(&c->ranges, slot))
+		err = tell_ranges(t, (uint32_t)slot->key, slot->value);
+	if (!err)
+		err = tell_copies(c, t, &c->units);
+	return err ? err : tell_copies(c, t, &c->calls);
+}
+
+void carry_open__free(struct trace_carry *c)
+{
+	carry__free_values(&c->ranges);
+	carry__free_values(&c->units);
+	carry__free_values(&c->calls);
+	carry__free_values(&c->returned);
+}
