@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "userspace/lib/log.h"
@@ -226,8 +227,18 @@ void parts__look(struct parts *p)
 		complete(p);
 }
 
+/* On a full disk not even its head. */
+static bool has_nothing(const struct part *part)
+{
+	struct stat st;
+
+	return fstat(part->fd, &st) == 0 && st.st_size == 0;
+}
+
 int parts__close(struct parts *p)
 {
+	if (p->current && has_nothing(p->current))
+		parts__discard(p, NULL);
 	if (p->current)
 		parts__ended(p, p->current, NULL);
 	while (p->first)

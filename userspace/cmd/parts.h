@@ -46,7 +46,10 @@ int parts__create(struct parts *p);
 void parts__ended(struct parts *p, struct part *which, struct trace_part *done);
 void parts__look(struct parts *p);
 
-/* Wait for all that has ended, and end the current one, which is durable. 0 or the first -errno. */
+/*
+ * Wait for all that has ended, and end the current one, which is durable; if it is empty, it goes.
+ * 0 or the first -errno.
+ */
 int parts__close(struct parts *p);
 
 /* Remove the current one: nothing was recorded. @before, or NULL, is the current one again. */
