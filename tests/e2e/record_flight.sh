@@ -11,6 +11,10 @@ recorder='' target=''
 # shellcheck disable=SC2086 # may be empty
 trap 'kill -9 $recorder $target 2>/dev/null; wait; rm -f f.* s.* c.* out err events said' EXIT
 
+count() {
+	echo $#
+}
+
 fail() {
 	echo "FAIL: $*"
 	tail -20 err
@@ -108,7 +112,7 @@ PY
 # ---- by a condition ----
 "$XPUGAP" record -e task,mark -o s --flight 30s --keep 5 --dump-on 'step > 5*p50 && step > 250ms' -- \
 	"$BUILD/tests/e2e/lasting" 3000 100 >out 2>err || fail "by a condition"
-[ "$(ls s.* | wc -l)" = 2 ] || fail "files: $(ls s.*)"
+[ "$(count s.*)" = 2 ] || fail "files: $(ls s.*)"
 check s.0001.xpt | sed 's/^[^ ]* //' >events
 python3 - <<'PY' || fail "the step is another"
 import json, re, sys

@@ -8,9 +8,13 @@ set -u
 
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 cd "$TMPDIR" || exit 1
-load= mounted=
+load='' mounted=''
 # shellcheck disable=SC2086 # a list of words
 trap 'kill $load 2>/dev/null; wait; [ -z "$mounted" ] || umount disk; rm -rf t.* full.* k.* disk out err events said' EXIT
+
+count() {
+	echo $#
+}
 
 fail() {
 	echo "FAIL: $*"
@@ -145,7 +149,7 @@ load=
 # ---- by time; only the last two stay; an older recording's are not overwritten ----
 "$XPUGAP" record -e task,mark -o k --rotate-time 100ms --keep 2 -- \
 	sh -c 'until [ -e k.0004.xpt ]; do sleep 0.1; done' 2>err || fail "by time"
-[ "$(ls k.* | wc -l)" = 2 ] || fail "kept: $(ls k.*)"
+[ "$(count k.*)" = 2 ] || fail "kept: $(ls k.*)"
 first=$(ls k.* | sed -n 's/k\.0*\([0-9]*\)\.xpt/\1/p' | head -1)
 [ "$first" -ge 3 ] || fail "the first that was kept is $first"
 "$XPUGAP" record -e task -o k.xpt --rotate-time 1h -- true 2>err && fail "overwrote"
@@ -157,12 +161,15 @@ grep -q "exists (-f removes" err || fail "not said that they exist"
 "$XPUGAP" record -f -o k --rotate-size 20K --max-size 100K -- "$BUILD/tests/bench/ioctl_loop" 3 >out 2>err ||
 	fail "max-size"
 size=$(cat k.*.xpt | wc -c)
-[ "$size" -ge 100000 ] && [ "$(ls k.* | wc -l)" -ge 2 ] || fail "max-size: $size in $(ls k.*)"
+[ "$size" -ge 100000 ] || fail "max-size: $size"
+[ "$(count k.*)" -ge 2 ] || fail "max-size: $(ls k.*)"
 "$XPUGAP" record -f -e task -o k --rotate-time 100ms --max-duration 1 -- sleep 2 2>err || fail "max-duration"
-[ "$(ls k.* | wc -l)" -le 11 ] || fail "max-duration: $(ls k.*)"
+[ "$(count k.*)" -le 11 ] || fail "max-duration: $(ls k.*)"
 
 # ---- a full disk ----
-mkdir disk && mount -t tmpfs -o size=400k tmpfs disk && mounted=1 || { echo "cannot mount"; exit 77; }
+mkdir disk
+mount -t tmpfs -o size=400k tmpfs disk || { echo "cannot mount"; exit 77; }
+mounted=1
 "$XPUGAP" record -o disk/t --rotate-size 100K -- "$BUILD/tests/bench/ioctl_loop" 6 >out 2>err &&
 	fail "a full disk is no failure"
 grep -q "cannot write the trace: No space left" err || grep -qi "no space left" err || fail "not said"
@@ -172,7 +179,7 @@ for f in disk/t.*.xpt; do
 	grep -q '^damage  *none' said || fail "$f has no end"
 	calls=$((calls + $("$XPUGAP" dump --json -t ioctl "$f" | grep -c 0x5401)))
 done
-[ "$(ls disk/t.*.xpt | wc -l)" -ge 2 ] || fail "files: $(ls disk)"
+[ "$(count disk/t.*.xpt)" -ge 2 ] || fail "files: $(ls disk)"
 "$XPUGAP" dump --json -t ioctl disk/t.*1.xpt >/dev/null 2>err || fail "the first"
 umount disk && mounted=
 
