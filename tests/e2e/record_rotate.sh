@@ -150,7 +150,7 @@ load=
 "$XPUGAP" record -e task,mark -o k --rotate-time 100ms --keep 2 -- \
 	sh -c 'until [ -e k.0004.xpt ]; do sleep 0.1; done' 2>err || fail "by time"
 [ "$(count k.*)" = 2 ] || fail "kept: $(ls k.*)"
-first=$(ls k.* | sed -n 's/k\.0*\([0-9]*\)\.xpt/\1/p' | head -1)
+first=$(printf '%s\n' k.* | sed -n 's/k\.0*\([0-9]*\)\.xpt/\1/p' | head -1)
 [ "$first" -ge 3 ] || fail "the first that was kept is $first"
 "$XPUGAP" record -e task -o k.xpt --rotate-time 1h -- true 2>err && fail "overwrote"
 grep -q "exists (-f removes" err || fail "not said that they exist"
