@@ -8,6 +8,7 @@
 
 #include "userspace/cmd/cmd.h"
 #include "userspace/cmd/help.h"
+#include "userspace/lib/caller.h"
 #include "userspace/lib/log.h"
 
 static int run_command(const struct cmd *cmd, int argc, char **argv)
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
 
 	if (fill_standard_files())
 		return EXIT_FAILED;
+	caller__wait_for_children();
 	if (argc < 2) {
 		help__overview(stderr);
 		return EXIT_USAGE;

@@ -54,6 +54,18 @@ END
 	[ $((16#$(cat out))) = $want ] || fail "signals blocked: $(cat out), not $want (${blocked:-none})"
 done
 
+# ---- a caller that ignores the ends of its children: the recorder sees its own ----
+
+timeout 60 python3 - "$XPUGAP" record -q -e mark -o t0 -f -- \
+	sed -n 's/SigIgn:.//p;$q5' /proc/self/status >out 2>err <<'END'
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])
+END
+[ $? = 1 ] || fail "with SIGCHLD ignored it exits with $?"
+grep -q "exited with status 5" err || fail "the end of the target was not seen"
+[ $((16#$(cat out) >> 16 & 1)) = 1 ] || fail "the target does not ignore SIGCHLD: $(cat out)"
+
 # ---- pipes ----
 
 mkfifo pipe

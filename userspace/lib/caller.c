@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -204,4 +205,22 @@ void caller__set_env(const struct caller *c)
 	setenv("USER", c->name, 1);
 	setenv("LOGNAME", c->name, 1);
 	setenv("SHELL", c->shell, 1);
+}
+
+static bool ignores_children;
+
+void caller__wait_for_children(void)
+{
+	struct sigaction now;
+
+	if (sigaction(SIGCHLD, NULL, &now) || now.sa_handler != SIG_IGN)
+		return;
+	ignores_children = true;
+	signal(SIGCHLD, SIG_DFL);
+}
+
+void caller__restore_signals(void)
+{
+	if (ignores_children)
+		signal(SIGCHLD, SIG_IGN);
 }

@@ -40,6 +40,14 @@ int caller__become(const struct caller *c, bool keep_caps);
 void caller__set_env(const struct caller *c);
 
 /*
+ * Callers may ignore SIGCHLD: then we do, too, and are never told how children end. From now on we
+ * are; what is started for the caller calls caller__restore_signals() before it becomes another
+ * program, and has the disposition that he gave us.
+ */
+void caller__wait_for_children(void);
+void caller__restore_signals(void);
+
+/*
  * Use files as the caller (fsuid, fsgid, groups) until the next call with NULL. 0 or -errno, with
  * nothing changed and nothing printed. While other threads run, they do so, too.
  */

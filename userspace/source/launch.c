@@ -134,6 +134,7 @@ static void reset_signals(const sigset_t *mask)
 		    now.sa_handler != SIG_DFL)
 			sigaction(sig, &dfl, NULL);
 	}
+	caller__restore_signals();
 	if (mask)
 		sigprocmask(SIG_SETMASK, mask, NULL);
 }
