@@ -56,6 +56,7 @@ done
 
 # ---- a caller that ignores the ends of its children: the recorder sees its own ----
 
+# shellcheck disable=SC2016 # for sed
 timeout 60 python3 - "$XPUGAP" record -q -e mark -o t0 -f -- \
 	sed -n 's/SigIgn:.//p;$q5' /proc/self/status >out 2>err <<'END'
 import os, signal, sys
