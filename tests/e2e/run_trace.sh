@@ -39,6 +39,18 @@ sys.exit(not any(r["name"] == "sched" and r["state"] != "missing" for r in rows)
 	exit 77
 }
 
+# ---- all sources see the workloads, which are started when the recording goes on already ----
+
+"$fakes" run steady --size tiny -o "$dir/maps" >"$dir/out" 2>"$dir/err" || fail "run exited with $?"
+"$fakes" dump --json "$dir/maps" >"$dir/json" 2>"$dir/err" || fail "dump exited with $?"
+if grep -q "hook 'sideband'\|probe 'map'" "$dir/err"; then
+	echo "no mappings: perf's events cannot be had here"
+else
+	jq -es '(map(select(.type == "row"))[0].fields.pid) as $pid |
+		any(.type == "map" and .pid == $pid and (.fields.path | endswith("/xpugap"))) and
+		any(.type == "map_exit" and .pid == $pid)' "$dir/json" >/dev/null || fail "no mappings of the workload"
+fi
+
 # ---- a step that failed has no end ----
 
 "$fakes" run stumbling nan steady -e mark --size tiny -o "$dir/failed" >"$dir/out" 2>"$dir/err"

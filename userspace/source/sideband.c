@@ -25,7 +25,7 @@ struct source {
 	struct sideband_rings *rings; /* NULL: refused, or not asked for */
 	uint16_t ring;
 	bool wanted, attach, everybody;
-	struct map targets; /* by pid */
+	struct map targets; /* by pid: since when, in ns */
 	bool (*is_target)(void *arg, pid_t pid);
 	void *arg;
 	struct hook_report report;
@@ -133,6 +133,18 @@ static int put_untold(struct source *s)
 
 /* ---- targets ---- */
 
+static int put_target(struct source *s, pid_t pid, uint64_t since_ns)
+{
+	return map__put(&s->targets, pid, (void *)(uintptr_t)since_ns); /* never 0 */
+}
+
+/* It is created, by none of the targets: had somebody its id before, or was it made one since? */
+static void forget_older(struct source *s, const struct side_event *e)
+{
+	if ((uintptr_t)map__get(&s->targets, e->pid) < e->time_ns)
+		map__del(&s->targets, e->pid);
+}
+
 struct present {
 	struct source *s;
 	pid_t pid;
@@ -153,7 +165,7 @@ static int adopt(struct source *s, pid_t pid)
 
 	if (map__get(&s->targets, pid))
 		return 0;
-	if (map__put(&s->targets, pid, s))
+	if (put_target(s, pid, hostclock__now()))
 		return -ENOMEM;
 	err = mapping__each(pid, tell_present, &p);
 	return err == -ENOENT || err == -ESRCH || err == -EACCES || err == -EPERM ? 0 : err;
@@ -228,8 +240,8 @@ static int take_fork(struct source *s, const struct side_event *e)
 		return known;
 	if (e->pid != e->parent_pid) {
 		if (!known)
-			map__del(&s->targets, e->pid);
-		else if (map__put(&s->targets, e->pid, s))
+			forget_older(s, e);
+		else if (put_target(s, (pid_t)e->pid, e->time_ns))
 			return -ENOMEM;
 	}
 	if (!known)
@@ -364,7 +376,7 @@ static int sideband_add(struct source *s, pid_t pid)
 		return 0;
 	if (s->attach)
 		return proc__each(adopt_target, s);
-	return map__put(&s->targets, pid, s);
+	return put_target(s, pid, hostclock__now());
 }
 
 static int sideband_add_group(struct source *s, const struct cgroup_ref *g)
