@@ -61,6 +61,7 @@ struct rec {
 	X(4, MARK, mark, "steps, units, ranges, spans and counters of the program itself")         \
 	X(5, FAULT, fault, "page faults")                                                          \
 	X(6, BLOCK, block, "requests to disks")                                                    \
+	X(7, GPU, gpu, "memory for devices, fences and jobs, as the kernel itself sees them")      \
 	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")                  \
 	X(9, LOCK, lock, "waits for the kernel's own locks, and who holds them")                   \
 	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")              \
@@ -96,6 +97,8 @@ enum rec_hook_id {
  *   SOFTIRQ         number of a softirq, as include/linux/interrupt.h counts them
  *   BLOCK_OP        enum rec_block_op
  *   FILE_CALL       enum rec_file_call
+ *   DMA_CALL        enum rec_dma_call
+ *   DMA_DIR         enum rec_dma_dir
  *   CHAR            a letter
  *   CPU             number of a cpu, REC_NO_CPU if none in particular
  *   LEN             length in bytes of a part of the tail, printed with the tail only
@@ -145,6 +148,14 @@ enum rec_hook_id {
 	R(64, BLOCK, block, BLOCK, NONE, "a request to a disk that tid caused was completed")      \
 	R(65, BLOCK_OPEN, block_open, BLOCK, NONE, "the recording ended before a request did")     \
 	R(66, DISK, disk, BLOCK, TEXT, "a disk that requests go to")                               \
+	R(70, DMA, dma, GPU, NONE, "memory was made reachable for a device, or no longer is")      \
+	R(71, DMA_DEVICE, dma_device, GPU, NONE, "a device that memory is mapped for")             \
+	R(73, FENCE, fence, GPU, NONE, "a fence that a target made or waits for was signalled")    \
+	R(74, FENCE_OPEN, fence_open, GPU, NONE, "the recording ended before a fence was")         \
+	R(75, FENCE_WAIT, fence_wait, GPU, NONE, "tid waited for a fence")                         \
+	R(76, FENCE_BLOCKED, fence_blocked, GPU, NONE, "the recording ended in such a wait")       \
+	R(77, JOB, job, GPU, NONE, "a job that tid put into a queue of a GPU was done")            \
+	R(78, JOB_OPEN, job_open, GPU, NONE, "a job of which no end was seen")                     \
 	R(80, IRQ, irq, IRQ, NONE, "a device's interrupt was handled while tid was on the cpu")    \
 	R(81, SOFTIRQ, softirq, IRQ, NONE, "a softirq ran while tid was on the cpu")               \
 	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")                        \
@@ -321,6 +332,61 @@ enum rec_hook_id {
 	F(u32, inode_dev, DEV) F(u32, dev, DEV) F(u32, bytes, BYTES) F(u32, by, TID) \
 	F(u32, pad, PAD) F(u16, flags, FLAGS) F(u8, op, BLOCK_OP) F(u8, pad2, PAD)
 
+/*
+ * tid: who mapped it, also where it is undone by another or by an interrupt; addr: as the device sees
+ * it, of a list its first part's; entries and segments: parts of a list in memory, and as the device
+ * sees them; held_ns: since it was mapped, 0 where that was not seen; by: the task that undid or
+ * synchronised it, if that is not tid; flags is enum rec_dma_flags
+ */
+#define REC_FIELDS_dma(F, A) \
+	F(u64, device, NAME) F(u64, addr, HEX) F(u64, bytes, BYTES) F(u64, held_ns, NS) \
+	F(u32, entries, DEC) F(u32, segments, DEC) F(u32, by, TID) F(u16, flags, FLAGS) \
+	F(u8, call, DMA_CALL) F(u8, dir, DMA_DIR)
+
+/* driver is 0 where there is none, or where it is not known; node is that of the memory near it, or -1 */
+#define REC_FIELDS_dma_device(F, A) \
+	F(u64, device, NAME) F(u64, driver, NAME) F(s32, node, DEC) F(u32, pad, PAD)
+
+/*
+ * tid: who made it, 0 if that was not seen; fence: its address; emitted_ns: when its driver handed
+ * the work to the device, 0 where it does not say so; signalled_ns: 0 if it never was; err: that its
+ * driver set; flags is enum rec_fence_flags
+ */
+#define REC_FIELDS_fence(F, A) \
+	F(u64, fence, HEX) F(u64, context, DEC) F(u64, seqno, DEC) F(u64, driver, NAME) \
+	F(u64, timeline, NAME) F(u64, made_ns, TIME) F(u64, emitted_ns, TIME) \
+	F(u64, signalled_ns, TIME) F(s32, err, RET) F(u32, flags, FLAGS)
+
+#define REC_FIELDS_fence_open(F, A) \
+	F(u64, fence, HEX) F(u64, context, DEC) F(u64, seqno, DEC) F(u64, driver, NAME) \
+	F(u64, timeline, NAME) F(u64, made_ns, TIME) F(u64, emitted_ns, TIME) F(u32, flags, FLAGS) \
+	F(u32, pad, PAD)
+
+/* made_by: the task that made the fence, 0 if that was not seen; flags is enum rec_fence_wait_flags */
+#define REC_FIELDS_fence_wait(F, A) \
+	F(u64, duration_ns, NS) F(u64, fence, HEX) F(u64, context, DEC) F(u64, seqno, DEC) \
+	F(u64, driver, NAME) F(u64, timeline, NAME) F(u32, made_by, TID) F(u32, flags, FLAGS)
+
+#define REC_FIELDS_fence_blocked(F, A) \
+	F(u64, start_ns, TIME) F(u64, fence, HEX) F(u64, context, DEC) F(u64, seqno, DEC) \
+	F(u64, driver, NAME) F(u64, timeline, NAME) F(u32, made_by, TID) F(u32, flags, FLAGS)
+
+/*
+ * queue_ns: until its driver handed it to the device; run_ns: from there to its end, with what lay
+ * before it in the device's own queue; fence: which is signalled then, with its context and seqno,
+ * each 0 where it is not known; id, client: that the scheduler gave it and its file, where it does;
+ * ahead: jobs before it in the queue when it came
+ */
+#define REC_FIELDS_job(F, A) \
+	F(u64, queue_ns, NS) F(u64, run_ns, NS) F(u64, fence, HEX) F(u64, context, DEC) \
+	F(u64, seqno, DEC) F(u64, id, DEC) F(u64, ring, NAME) F(u64, device, NAME) \
+	F(u64, client, DEC) F(u32, ahead, DEC) F(u32, pad, PAD)
+
+/* begun_ns: when its driver handed it to the device, 0 if that was not seen */
+#define REC_FIELDS_job_open(F, A) \
+	F(u64, queued_ns, TIME) F(u64, begun_ns, TIME) F(u64, fence, HEX) F(u64, context, DEC) \
+	F(u64, seqno, DEC) F(u64, id, DEC) F(u64, ring, NAME) F(u64, device, NAME)
+
 #define REC_FIELDS_disk(F, A) F(u32, dev, DEV) F(u32, name_len, LEN)
 
 /*
@@ -473,6 +539,49 @@ enum rec_file_flags {
 	REC_FILE_OFFSET = 1, /* offset is known */
 	REC_FILE_DIRECT = 2, /* O_DIRECT */
 	REC_FILE_APPEND = 4, /* O_APPEND: a write goes to the end, wherever offset is */
+};
+
+/* whatever function of the kernel it came through; _SG: a list of parts */
+enum rec_dma_call {
+	REC_DMA_UNKNOWN = 0,
+	REC_DMA_MAP = 1,
+	REC_DMA_MAP_SG = 2,
+	REC_DMA_MAP_RESOURCE = 3, /* registers or memory of another device */
+	REC_DMA_UNMAP = 4,
+	REC_DMA_UNMAP_SG = 5,
+	REC_DMA_UNMAP_RESOURCE = 6,
+	REC_DMA_ALLOC = 7, /* of memory that program and device share for long */
+	REC_DMA_FREE = 8,
+	REC_DMA_SYNC_CPU = 9, /* what the device wrote may be read */
+	REC_DMA_SYNC_DEVICE = 10,
+	REC_DMA_SYNC_SG_CPU = 11,
+	REC_DMA_SYNC_SG_DEVICE = 12,
+};
+
+/* the kernel's own numbers, one higher */
+enum rec_dma_dir {
+	REC_DMA_DIR_UNKNOWN = 0,
+	REC_DMA_BOTH = 1,
+	REC_DMA_TO_DEVICE = 2,
+	REC_DMA_FROM_DEVICE = 3,
+	REC_DMA_NO_DIR = 4,
+};
+
+enum rec_dma_flags {
+	REC_DMA_FAILED = 1,	/* it was not mapped */
+	REC_DMA_PARTIAL = 2,	/* a list of which not all parts were looked at: bytes are at least these */
+	REC_DMA_INTERRUPT = 4, /* undone or synchronised by an interrupt */
+};
+
+enum rec_fence_flags {
+	REC_FENCE_MADE = 1,    /* tid, who made it, is a target */
+	REC_FENCE_WAITED = 2,  /* a target waited for it before it was signalled, or does */
+	REC_FENCE_DROPPED = 4, /* it came to its end without having been signalled */
+};
+
+enum rec_fence_wait_flags {
+	REC_FENCE_WAIT_SIGNALLED = 1, /* it was signalled before, so there was nothing to wait for */
+	REC_FENCE_WAIT_VAIN = 2,      /* time was up, or a signal came */
 };
 
 enum rec_block_op {

@@ -225,4 +225,103 @@ struct disk_request {
 	__u32 generation;
 };
 
+/*
+ * struct dma_at, struct dma_list_at - offsets of fields in the data of a classic tracepoint for
+ * memory of devices, 0 for those that it does not have
+ */
+struct dma_at {
+	__u32 device;
+	__u32 addr;
+	__u32 size;
+	__u32 dir;
+	__u32 attrs;
+	__u32 pages;
+};
+
+struct dma_list_at {
+	__u32 device;
+	__u32 entries;
+	__u32 segments;
+	__u32 truncated;
+	__u32 phys;
+	__u32 addrs;
+	__u32 lengths;
+	__u32 dir;
+};
+
+/* What a fence or a job is known by: its address, or two numbers. */
+struct gpu_key {
+	__u64 a;
+	__u64 b;
+};
+
+enum gpu_fence_state {
+	GPU_FENCE_TOLD = 1, /* a FENCE told of it */
+};
+
+/*
+ * struct gpu_fence - a fence that lives; fields as in FENCE
+ * @fence: its address, 0 where that is not known
+ * @tid: who made it, 0: that was not seen
+ */
+struct gpu_fence {
+	__u64 fence;
+	__u64 context;
+	__u64 seqno;
+	__u64 driver;
+	__u64 timeline;
+	__u64 made_ns;
+	__u64 emitted_ns;
+	__u64 signalled_ns;
+	__u32 tid;
+	__u32 flags;
+	__s32 err;
+	__u32 state;
+};
+
+struct fence_wait_key {
+	struct gpu_key fence;
+	__u32 tid;
+	__u32 pad;
+};
+
+/* struct fence_wait - a wait of a target; fields as in FENCE_WAIT */
+struct fence_wait {
+	__u64 start_ns;
+	__u64 fence;
+	__u64 context;
+	__u64 seqno;
+	__u64 driver;
+	__u64 timeline;
+	__u32 made_by;
+	__u32 flags;
+};
+
+/* struct gpu_job - a job that has not ended; fields as in JOB and JOB_OPEN */
+struct gpu_job {
+	__u64 queued_ns;
+	__u64 begun_ns;
+	__u64 fence;
+	__u64 context;
+	__u64 seqno;
+	__u64 id;
+	__u64 ring;
+	__u64 device;
+	__u64 client;
+	__u32 ahead;
+	__u32 tid;
+};
+
+/* struct job_at - offsets of fields in a classic tracepoint's data, 0 for those it does not have */
+struct job_at {
+	__u32 fence;
+	__u32 context;
+	__u32 seqno;
+	__u32 name;
+	__u32 dev;
+	__u32 id;
+	__u32 client;
+	__u32 ahead;
+};
+
 #endif

@@ -377,6 +377,73 @@ enum req_flag_bits {
 	__REQ_SWAP = 24,
 };
 
+struct kobject {
+	const char *name;
+};
+
+struct device_driver {
+	const char *name;
+};
+
+struct device {
+	struct kobject kobj;
+	const char *init_name;
+	struct device_driver *driver;
+	int numa_node; /* with CONFIG_NUMA */
+};
+
+struct scatterlist {
+	unsigned long page_link;
+	unsigned int length;
+	__u64 dma_address; /* 32 bits on some 32-bit machines only */
+};
+
+struct sg_table {
+	struct scatterlist *sgl;
+	unsigned int nents;
+	unsigned int orig_nents;
+};
+
+struct dma_fence {
+	__u64 context;
+	__u64 seqno;
+	unsigned long flags;
+	int error;
+};
+
+enum dma_fence_flag_bits {
+	DMA_FENCE_FLAG_SIGNALED_BIT = 0,
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+/* of module gpu-sched */
+struct spsc_queue {
+	atomic_t job_count;
+};
+
+struct drm_sched_entity {
+	struct spsc_queue job_queue;
+};
+
+struct drm_gpu_scheduler {
+	const char *name;
+	struct device *dev;
+};
+
+struct drm_sched_fence {
+	struct dma_fence finished;
+	__u64 drm_client_id;
+};
+
+struct drm_sched_job {
+	struct drm_gpu_scheduler *sched;
+	struct drm_sched_fence *s_fence;
+	__u64 id; /* before 6.16 */
+};
+
 struct linux_binprm {
 	const char *filename;
 };

@@ -14,6 +14,7 @@ with lists and a cache of its own, so no rights are needed and the system's apt 
 
 import contextlib
 import fcntl
+import filecmp
 import lzma
 import os
 import re
@@ -357,6 +358,71 @@ def prepare(series_list):
                     raise Failure(f"the mirror has no kernel '{series}': {offers(offered)}")
                 fetch(apt, release)
     return [find(s) for s in series_list]
+
+
+# ---- modules ----
+
+
+def headers(release):
+    """The folder that modules of the release are built in, fetched if it is not there."""
+    kernel = os.path.join(store(), release)
+    tree = os.path.join(kernel, "headers")
+    build = os.path.join(tree, f"usr/src/linux-headers-{release}")
+    with open(os.path.join(store(), "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.isdir(tree):
+            return build
+        clean_up()
+        apt = Apt(os.path.join(store(), ".apt"))
+        apt.update()
+        first = f"linux-headers-{release}"
+        text = command(["apt-cache", *apt.options, "depends", first], f"look into '{first}'")
+        packages = [first, *re.findall(r"Depends: (linux-(?:headers|kbuild)-\S+)", text)]
+        tmp = tempfile.mkdtemp(prefix=".new-", dir=store())
+        try:
+            apt.download(packages, tmp, progress_of(release, apt.sizes(packages)))
+            folder = os.path.join(tmp, "headers")
+            for entry in files(tmp, ".deb"):
+                command(["dpkg-deb", "-x", entry.path, folder], f"unpack '{entry.name}'")
+            os.rename(folder, tree)
+        finally:
+            shutil.rmtree(tmp, ignore_errors=True)
+        # they are made to lie in /usr/src
+        for name in ("Makefile", "arch/x86/Makefile"):
+            path = os.path.join(build, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                with open(path, encoding="utf-8") as f:
+                    text = f.read()
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text.replace("include /usr/src/", f"include {tree}/usr/src/"))
+    return build
+
+
+def build_modules(series, source, into):
+    """Build the modules of a folder that has a Kbuild for a kernel, into a folder of its release."""
+    release = os.path.basename(prepare([series])[0])
+    build = headers(release)
+    folder = os.path.join(os.path.abspath(into), release)
+    os.makedirs(folder, exist_ok=True)
+    for entry in os.scandir(source):
+        to = os.path.join(folder, entry.name)
+        if entry.is_file() and not (os.path.exists(to) and filecmp.cmp(entry.path, to, False)):
+            shutil.copy(entry.path, to)
+    # types are described only where their kernel's are: what is built needs none
+    args = ["make", "-C", build, f"M={folder}", "modules", "MAKEFLAGS=", "MFLAGS="]
+    done = subprocess.run(
+        args,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        print(done.stdout, file=sys.stderr)
+        raise Failure(f"cannot build modules for '{release}': {last_words(done.stdout)}")
+    return folder
 
 
 def offers(releases):

@@ -6,6 +6,8 @@ A test says in its head what it wants:
     # kernels: 6.1 6.12                  it runs once under each
     # append: lockdown=integrity         more for the kernel's command line
     # qemu: -device edu                  more for QEMU
+    # modules: edudma                    kernel modules that it loads: those of tests/guest/modules are
+                                         built, into $BUILD/tests/guest/modules/RELEASE
     # timeout: 300                       seconds, as for every test
 
 Inside, tests/run is at work as outside; it tells in a journal, line by line, which test has begun
@@ -56,6 +58,7 @@ class Boots:
         self.tally = runner.tally
         self.src = src
         self.limit_of = limit_of
+        self.built = {}  # series: how building modules for it went
         self.have = {}  # series: why it cannot be had, None if it can
         self.again = set()  # tests that got a second guest
 
@@ -76,6 +79,8 @@ class Boots:
     def run(self, paths, match):
         for key, tests in sorted(self.plan(paths, match).items()):
             why = self.lacks(key[0])
+            if not why and any(header(path, "modules") for path in tests):
+                tests, why = self.with_modules(key, tests)
             for path in tests if why else ():
                 self.tally.skip(self.name(key, path), why)
             while tests and not why:
@@ -95,6 +100,35 @@ class Boots:
             words = done.stdout.strip().splitlines() or ["scripts/vm cannot be run"]
             self.have[kernel] = words[-1].removeprefix("vm: ") if done.returncode else None
         return self.have[kernel]
+
+    def with_modules(self, key, tests):
+        """The tests that can be run once modules are built, and why not all can."""
+        if key[0] not in self.built:
+            folder = os.path.join(self.src, "tests/guest/modules")
+            into = os.path.join(self.runner.build, "tests/guest/modules")
+            command = [os.path.join(self.src, "scripts/vm"), "--kernel", key[0]]
+            self.built[key[0]] = subprocess.run(
+                [*command, "--modules", folder, "--into", into],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        done = self.built[key[0]]
+        if not done.returncode:
+            return tests, None
+        rest = []
+        words = done.stdout.strip().splitlines() or ["scripts/vm cannot be run"]
+        for path in tests:
+            if not header(path, "modules"):
+                rest.append(path)
+            elif "cannot build modules" in done.stdout:
+                self.tally.fail(self.name(key, path), words[-1], done.stdout)
+            else:
+                self.tally.skip(self.name(key, path), words[-1].removeprefix("vm: "))
+        return rest, None
 
     @staticmethod
     def name(key, path):

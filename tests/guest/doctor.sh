@@ -7,6 +7,10 @@ set -u
 
 cd "$TMPDIR" || exit 1
 trap 'rm -f rows known' EXIT
+# jobs can be seen where their scheduler is
+modprobe gpu-sched || exit 1
+dma="fentry (rung 1)"
+[ -d /sys/kernel/tracing/events/dma ] && dma="tp_btf (rung 0)"
 "$XPUGAP" doctor --json >rows || echo "doctor ended with $?"
 # which probes there are is said by another command; marks come from programs
 "$XPUGAP" list probes --json >known || exit 1
@@ -14,7 +18,7 @@ trap 'rm -f rows known' EXIT
 mode=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/security/lockdown)
 
 # prints the claims that do not hold
-broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list known '
+broken=$(jq -r --arg dma "$dma" --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list known '
 	[.[] | select(.kind == "hook")] as $hooks |
 	[$list[0].probes[] | select(.hook != "mark") | .name] as $probes |
 	(.[] | select(.name == "kernel") | .found) as $kernel |
@@ -24,7 +28,8 @@ broken=$(jq -r --arg release "$(uname -r)" --arg mode "$mode" --slurpfile list k
 		"there are three or more": ($hooks | length >= 3),
 		"all are ok": ($hooks | all(.state == "ok")),
 		"the best way of each": ($hooks |
-			all(.found == "by \({"fault": "perf_event", "map": "perf"}[.name] // "tp_btf") (rung 0)")),
+			all(.found == "by " +
+				({"fault": "perf_event (rung 0)", "map": "perf (rung 0)", "dma": $dma}[.name] // "tp_btf (rung 0)"))),
 		"the kernel": ($kernel == "\($release) x86_64"),
 		"lockdown": ($lockdown == $mode),
 		"what hooks need": ([.[] | select(.name | IN("btf", "jit", "tracefs", "capabilities"))] |

@@ -18,6 +18,7 @@ fail() {
 grep -q '\[integrity\]' /sys/kernel/security/lockdown || fail "not locked down: the test tests nothing"
 (: </dev/port) 2>/dev/null && fail "/dev/port opens: the kernel is not locked down"
 
+modprobe gpu-sched || fail "no scheduler of GPUs"
 "$XPUGAP" doctor --json >rows || fail "something is missing: $(cat rows)"
 jq -e 'any(.[]; .name == "lockdown" and .state == "ok" and .found == "integrity") and
 	([.[] | select(.kind == "hook")] |

@@ -84,7 +84,10 @@ static void tell_hook(struct row *r, const struct probe *p, const struct hook_re
 	res->state = report->state == REC_HOOK_ATTACHED	  ? FEATURE_OK
 		     : report->state == REC_HOOK_DEGRADED ? FEATURE_LIMITED
 							  : FEATURE_MISSING;
-	if (report->state == REC_HOOK_REFUSED)
+	if (report->state == REC_HOOK_OFF) {
+		res->state = FEATURE_LIMITED;
+		snprintf(res->found, sizeof(res->found), "nothing to see here");
+	} else if (report->state == REC_HOOK_REFUSED)
 		snprintf(res->found, sizeof(res->found), "no way works");
 	else
 		snprintf(res->found, sizeof(res->found), "by %s (rung %u)", report->way,
@@ -96,18 +99,24 @@ static void tell_hook(struct row *r, const struct probe *p, const struct hook_re
 /* Each hook is loaded and attached as a recording would, and let go at once. */
 static size_t add_hooks(struct row *r)
 {
-	struct hooks *h = hooks__new(&(struct hooks_opts){0});
+	const char *names[MAX_ROWS];
 	const struct hook_report *report;
 	struct hook_report sideband;
 	const struct probe *p;
+	struct hooks *h;
 	size_t n = 0;
 
+	for (p = probe_table; p->name; p++)
+		names[n++] = p->name;
+	names[n] = NULL;
+	n = 0;
+	h = hooks__new(&(struct hooks_opts){.probes = names});
 	if (!h)
 		return 0;
 	hooks__attach(h);
 	source_sideband__probe(&sideband);
 	for (p = probe_table; p->name; p++) {
-		report = p->hook == REC_HOOK_SIDEBAND ? &sideband : hooks__report(h, p->hook);
+		report = p->hook == REC_HOOK_SIDEBAND ? &sideband : hooks__probe_report(h, p);
 		if (report) /* marks need no way into the kernel */
 			tell_hook(&r[n++], p, report);
 	}

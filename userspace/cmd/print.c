@@ -359,6 +359,8 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_SOFTIRQ:
 	case REC_FMT_BLOCK_OP:
 	case REC_FMT_FILE_CALL:
+	case REC_FMT_DMA_CALL:
+	case REC_FMT_DMA_DIR:
 		print_named(p, f->format, v);
 		break;
 	default:

@@ -425,6 +425,77 @@ static int tell_request(void *arg, const struct disk_request *r)
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
+static int tell_fence(void *arg, const void *key, const void *value)
+{
+	const struct gpu_fence *f = value;
+	struct source *s = arg;
+	struct rec_fence_open rec = {
+		.hdr = {.type = REC_FENCE_OPEN,
+			.size = sizeof(rec),
+			.tid = f->tid,
+			.time_ns = hostclock__now()},
+		.fence = f->fence,
+		.context = f->context,
+		.seqno = f->seqno,
+		.driver = f->driver,
+		.timeline = f->timeline,
+		.made_ns = f->made_ns,
+		.emitted_ns = f->emitted_ns,
+		.flags = f->flags,
+	};
+
+	(void)key;
+	if (f->state & GPU_FENCE_TOLD || f->signalled_ns || !f->flags)
+		return 0;
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
+static int tell_fence_wait(void *arg, const void *key, const void *value)
+{
+	const struct fence_wait_key *k = key;
+	const struct fence_wait *w = value;
+	struct source *s = arg;
+	struct rec_fence_blocked rec = {
+		.hdr = {.type = REC_FENCE_BLOCKED,
+			.size = sizeof(rec),
+			.tid = k->tid,
+			.time_ns = hostclock__now()},
+		.start_ns = w->start_ns,
+		.fence = w->fence,
+		.context = w->context,
+		.seqno = w->seqno,
+		.driver = w->driver,
+		.timeline = w->timeline,
+		.made_by = w->made_by,
+		.flags = w->flags,
+	};
+
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
+static int tell_job(void *arg, const void *key, const void *value)
+{
+	const struct gpu_job *j = value;
+	struct source *s = arg;
+	struct rec_job_open rec = {
+		.hdr = {.type = REC_JOB_OPEN,
+			.size = sizeof(rec),
+			.tid = j->tid,
+			.time_ns = hostclock__now()},
+		.queued_ns = j->queued_ns,
+		.begun_ns = j->begun_ns,
+		.fence = j->fence,
+		.context = j->context,
+		.seqno = j->seqno,
+		.id = j->id,
+		.ring = j->ring,
+		.device = j->device,
+	};
+
+	(void)key;
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
 /* Until the rings are empty: nothing new comes, but a record may still be being filled. */
 static int drain_all(struct source *s)
 {
@@ -468,6 +539,12 @@ static int bpf_stop(struct source *s)
 	n = hooks__tell_requests(s->hooks, tell_request, s);
 	if (n)
 		log_debug("cannot tell of all open requests: %s", log__err(n));
+	n = hooks__tell_fences(s->hooks, tell_fence, tell_fence_wait, s);
+	if (n)
+		log_debug("cannot tell of all open fences: %s", log__err(n));
+	n = hooks__tell_jobs(s->hooks, tell_job, s);
+	if (n)
+		log_debug("cannot tell of all open jobs: %s", log__err(n));
 	n = drain_all(s);
 	if (!n)
 		n = tell_unfinished(s);
@@ -515,6 +592,11 @@ const struct hook_report *source_bpf__report(const struct source *s, enum rec_ho
 	if (hook == REC_HOOK_MARK)
 		return s->marks ? mark_live__report(s->marks) : NULL;
 	return hooks__report(s->hooks, hook);
+}
+
+const struct hook_report *source_bpf__probe_report(const struct source *s, const struct probe *p)
+{
+	return hooks__probe_report(s->hooks, p);
 }
 
 const struct source_ops source_bpf = {

@@ -19,4 +19,8 @@ uint64_t source_bpf__ring_bytes(const struct source *s);
 /* How a hook fared; NULL for hooks that are not the kernel's. */
 const struct hook_report *source_bpf__report(const struct source *s, enum rec_hook_id hook);
 
+/* The same of a probe, where its hook's probes are attached each for itself. */
+struct probe;
+const struct hook_report *source_bpf__probe_report(const struct source *s, const struct probe *p);
+
 #endif

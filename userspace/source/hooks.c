@@ -3,12 +3,15 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "bpf/hooks/maps.skel.h"
 #include "userspace/source/hooks_priv.h"
+#include "userspace/source/probe.h"
 
 /* ---- the shared maps ---- */
 
@@ -108,7 +111,7 @@ struct hooks *hooks__new(const struct hooks_opts *opts)
 	if (!h)
 		return NULL;
 	h->opts = *opts;
-	if (!family__wanted(opts, REC_HOOK_TASK))
+	if (!hooks__wanted(opts))
 		return h;
 	kernel_facts__get(&h->facts);
 	h->plain = opts->no_btf || !h->facts.btf;
@@ -116,7 +119,7 @@ struct hooks *hooks__new(const struct hooks_opts *opts)
 	err = make_maps(h);
 	if (err) {
 		for (l = ladders; l->hook; l++)
-			family__explain(h, &h->family[l->hook], "create the maps", err);
+			family__explain(h, ladder__family(h, l), "create the maps", err);
 		free_maps(h);
 	}
 	for (l = ladders; l->hook; l++)
@@ -130,9 +133,9 @@ static void reload_others(struct hooks *h)
 	const struct ladder *l;
 
 	for (l = ladders + 1; l->hook; l++) {
-		if (!h->family[l->hook].obj)
+		if (!ladder__family(h, l)->obj)
 			continue;
-		family__close(&h->family[l->hook]);
+		family__close(ladder__family(h, l));
 		family__load(h, l);
 	}
 }
@@ -143,7 +146,7 @@ int hooks__attach(struct hooks *h)
 	int n = 0;
 
 	for (l = ladders; l->hook; l++) {
-		if (!h->family[l->hook].obj)
+		if (!ladder__family(h, l)->obj)
 			continue;
 		if (family__attach(h, l) == 0)
 			n++;
@@ -161,7 +164,7 @@ void hooks__detach(struct hooks *h)
 		l++;
 	/* the others rely on the sched hook while they run: the first goes last */
 	while (l-- > ladders)
-		family__detach(&h->family[l->hook]);
+		family__detach(ladder__family(h, l));
 }
 
 void hooks__free(struct hooks *h)
@@ -170,7 +173,7 @@ void hooks__free(struct hooks *h)
 
 	if (!h)
 		return;
-	for (i = 0; i < REC_HOOK_MAX; i++)
+	for (i = 0; i < FAMILIES; i++)
 		family__close(&h->family[i]);
 	free_maps(h);
 	free(h);
@@ -178,14 +181,68 @@ void hooks__free(struct hooks *h)
 
 /* ---- what is shared ---- */
 
-const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id hook)
+/* A part's name in front of what is said of it, behind what was said of others before. */
+static void say_part(char *to, size_t size, const char *between, const struct ladder *l,
+		     const char *what)
+{
+	size_t len = strlen(to);
+
+	if (*what)
+		snprintf(to + len, size - len, "%s%s%s%s", len ? between : "", l->probe,
+			 between[0] == ';' ? ": " : " ", what);
+}
+
+static void add_part(struct hook_report *sum, const struct ladder *l, const struct hook_report *part,
+		     unsigned int *works)
+{
+	if (part->state == REC_HOOK_OFF)
+		return;
+	if (part->state != REC_HOOK_REFUSED) {
+		++*works;
+		say_part(sum->way, sizeof(sum->way), ", ", l, part->way);
+		sum->rung = part->rung > sum->rung ? part->rung : sum->rung;
+	}
+	if (part->state > sum->state)
+		sum->state = part->state;
+	if (part->err && !sum->err)
+		sum->err = part->err;
+	say_part(sum->reason, sizeof(sum->reason), "; ", l, part->reason);
+}
+
+/* What is said of a family whose parts are attached each for itself. */
+static const struct hook_report *sum_parts(struct hooks *h, enum rec_hook_id hook)
+{
+	struct hook_report *sum = &h->parts;
+	const struct ladder *l;
+	unsigned int works = 0;
+
+	*sum = (struct hook_report){0};
+	for (l = ladders; l->hook; l++)
+		if (l->hook == hook)
+			add_part(sum, l, &ladder__family(h, l)->report, &works);
+	if (sum->state == REC_HOOK_REFUSED && works)
+		sum->state = REC_HOOK_DEGRADED;
+	return sum;
+}
+
+const struct hook_report *hooks__report(struct hooks *h, enum rec_hook_id hook)
 {
 	const struct ladder *l;
 
 	for (l = ladders; l->hook; l++)
 		if (l->hook == hook)
-			return &h->family[hook].report;
+			return l->probe ? sum_parts(h, hook) : &h->family[hook].report;
 	return NULL;
+}
+
+const struct hook_report *hooks__probe_report(struct hooks *h, const struct probe *p)
+{
+	const struct ladder *l;
+
+	for (l = ladders; l->hook; l++)
+		if (l->probe && strcmp(l->probe, p->name) == 0)
+			return &ladder__family(h, l)->report;
+	return hooks__report(h, p->hook);
 }
 
 bool hooks__plain(const struct hooks *h)
@@ -209,9 +266,8 @@ const struct hook_counts *hooks__counts(const struct hooks *h, unsigned int cpu,
 	return &h->cpus[cpu].hook[hook];
 }
 
-uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook)
+static uint64_t nested_of(const struct family *f)
 {
-	const struct family *f = &h->family[hook];
 	struct bpf_program *prog;
 	uint64_t sum = 0;
 
@@ -226,6 +282,17 @@ uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook)
 		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) == 0)
 			sum += info.recursion_misses;
 	}
+	return sum;
+}
+
+uint64_t hooks__nested(struct hooks *h, enum rec_hook_id hook)
+{
+	const struct ladder *l;
+	uint64_t sum = 0;
+
+	for (l = ladders; l->hook; l++)
+		if (l->hook == hook)
+			sum += nested_of(ladder__family(h, l));
 	return sum;
 }
 

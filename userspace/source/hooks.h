@@ -33,9 +33,9 @@ struct hook_report {
 	enum rec_hook_state state;
 	unsigned int rung;
 	int err;	     /* why the way above was not taken, or why none was: -errno or 0 */
-	char way[16];	     /* "tp_btf", ... */
+	char way[64];	     /* "tp_btf", ...; of parts: "fence tp_btf, job tp_btf" */
 	const char *without; /* NULL, or a probe of the family that this way does not record */
-	char reason[224];    /* what is missing and the remedy; "" where nothing is */
+	char reason[256];    /* what is missing and the remedy; "" where nothing is */
 };
 
 /*
@@ -51,8 +51,15 @@ int hooks__attach(struct hooks *h);
 void hooks__detach(struct hooks *h);
 void hooks__free(struct hooks *h);
 
-/* NULL for hooks that are not the kernel's. */
-const struct hook_report *hooks__report(const struct hooks *h, enum rec_hook_id hook);
+/*
+ * NULL for hooks that are not the kernel's. Of a family whose probes are attached each for itself it
+ * is a summary, which the next call overwrites.
+ */
+const struct hook_report *hooks__report(struct hooks *h, enum rec_hook_id hook);
+
+/* Of one probe: what can be said of it alone, or of its family. */
+struct probe;
+const struct hook_report *hooks__probe_report(struct hooks *h, const struct probe *p);
 
 /*
  * Let @obj, opened but not loaded, use the maps that all hooks share. 0, or -errno: -ENODEV when
@@ -100,6 +107,18 @@ int hooks__tell_open_now(struct hooks *h,
 int hooks__tell_requests(struct hooks *h,
 			 int (*tell)(void *arg, const struct disk_request *request), void *arg);
 
+/*
+ * After hooks__detach(): call @fence with each fence that lives (struct gpu_fence), and @wait with
+ * each wait for one (struct fence_wait_key, struct fence_wait). 0 or -errno.
+ */
+int hooks__tell_fences(struct hooks *h,
+		       int (*fence)(void *arg, const void *key, const void *value),
+		       int (*wait)(void *arg, const void *key, const void *value), void *arg);
+
+/* The same of jobs that have not ended: struct gpu_job. */
+int hooks__tell_jobs(struct hooks *h, int (*tell)(void *arg, const void *key, const void *value),
+		     void *arg);
+
 /* Are targets known by their thread ids only, so that TASK records of those added are missing? */
 bool hooks__plain(const struct hooks *h);
 
@@ -113,7 +132,7 @@ const struct hook_counts *hooks__counts(const struct hooks *h, unsigned int cpu,
 					enum rec_hook_id hook);
 
 /* Times that a hook's programs were skipped since they were already running on the cpu. */
-uint64_t hooks__nested(const struct hooks *h, enum rec_hook_id hook);
+uint64_t hooks__nested(struct hooks *h, enum rec_hook_id hook);
 
 /* What a hook's programs saw begin before @now may have ended where they were skipped. */
 void hooks__distrust(struct hooks *h, enum rec_hook_id hook, uint64_t now);

@@ -30,14 +30,6 @@
 
 /* ---- one function opens each object and sets its switches ---- */
 
-/* Take over what NAME_bpf__open() returned; the families' skeletons differ in type only. */
-#define ADOPT(family, s)                                                                           \
-	do {                                                                                       \
-		(family)->skel = (s);                                                              \
-		(family)->skeleton = (s)->skeleton;                                                \
-		(family)->obj = (s)->obj;                                                          \
-	} while (0)
-
 static int open_task(struct hooks *h, struct family *f)
 {
 	struct task_bpf *s = task_bpf__open();
@@ -356,5 +348,26 @@ const struct ladder ladders[] = {
 	 {{"tp_btf", "", .open = {open_block}},
 	  {"tracepoint", "the file, the disk's name, what workers write later, and flushes" SKIPPED,
 	   .plain = true, .open = {open_block_plain}}}},
+	{REC_HOOK_GPU,
+	 {{"tp_btf", "", .open = {open_gpu_fence}},
+	  {"tp_btf", "drivers and timelines of fences", .open = {open_gpu_fence_nameless}},
+	  {"tracepoint", "errors, and fences that get their number late from their beginning on",
+	   .plain = true, .open = {open_gpu_fence_plain}}},
+	 .probe = "fence",
+	 .place = FAMILY_FENCE},
+	{REC_HOOK_GPU,
+	 {{"tp_btf", "", .open = {open_gpu_job}},
+	  {"tracepoint", "the device of a job, or its fence", .plain = true,
+	   .open = {open_gpu_job_plain}}},
+	 .probe = "job",
+	 .place = FAMILY_JOB},
+	{REC_HOOK_GPU,
+	 {{"tp_btf", "", .open = {open_gpu_dma}},
+	  {"fentry", "", .open = {open_gpu_dma_func}},
+	  {"kprobe", "", .open = {open_gpu_dma_kprobe}},
+	  {"tracepoint", "drivers of devices, and lists of more than 128 parts as a whole",
+	   .plain = true, .open = {open_gpu_dma_plain}}},
+	 .probe = "dma",
+	 .place = FAMILY_DMA},
 	{0},
 };

@@ -44,7 +44,9 @@ void family__explain(struct hooks *h, struct family *f, const char *what, int er
 	size_t size = sizeof(f->report.reason);
 
 	f->report.err = err;
-	if ((err == -EPERM || err == -EACCES) && !h->facts.cap_bpf)
+	if (f->lack)
+		snprintf(to, size, "%s", f->lack);
+	else if ((err == -EPERM || err == -EACCES) && !h->facts.cap_bpf)
 		snprintf(to, size, "needs CAP_BPF and CAP_PERFMON: run it as root");
 	else if ((err == -EPERM || err == -EACCES) && !h->facts.cap_perfmon)
 		snprintf(to, size, "needs CAP_PERFMON besides CAP_BPF");
@@ -86,7 +88,7 @@ void family__close(struct family *f)
 		bpf_object__destroy_skeleton(f->skeleton);
 		free(f->skel);
 	}
-	*f = (struct family){.report = f->report, .at = f->at};
+	*f = (struct family){.report = f->report, .at = f->at, .lack = f->lack};
 }
 
 int hooks__share(struct hooks *h, struct bpf_object *obj)
@@ -116,6 +118,7 @@ static int load_variant(struct hooks *h, struct family *f,
 	int err;
 
 	libbpf_words__clear();
+	f->lack = NULL;
 	err = open(h, f);
 	if (!err)
 		err = hooks__share(h, f->obj);
@@ -137,16 +140,26 @@ static int load_rung(struct hooks *h, struct family *f, const struct rung *rung)
 	return err;
 }
 
-bool family__wanted(const struct hooks_opts *o, enum rec_hook_id hook)
+struct family *ladder__family(struct hooks *h, const struct ladder *l)
+{
+	return &h->family[l->place ? l->place : l->hook];
+}
+
+bool hooks__wanted(const struct hooks_opts *o)
 {
 	const struct ladder *l;
 
-	if (hook != REC_HOOK_TASK)
-		return probe__wants(o->probes, hook);
 	for (l = ladders; l->hook; l++)
 		if (probe__wants(o->probes, l->hook))
 			return true;
 	return o->attach;
+}
+
+bool ladder__wanted(const struct hooks_opts *o, const struct ladder *l)
+{
+	if (l->hook == REC_HOOK_TASK)
+		return hooks__wanted(o);
+	return l->probe ? probe__wanted(o->probes, l->probe) : probe__wants(o->probes, l->hook);
 }
 
 /* The report of a family that stands on @rung; what a better one lacked stands there already. */
@@ -173,7 +186,7 @@ static void report_rung(const struct hooks *h, struct family *f, const struct ru
 
 static void load_from(struct hooks *h, const struct ladder *l)
 {
-	struct family *f = &h->family[l->hook];
+	struct family *f = ladder__family(h, l);
 	const struct rung *rung;
 
 	for (; f->at < MAX_RUNGS && l->rungs[f->at].way; f->at++) {
@@ -187,14 +200,16 @@ static void load_from(struct hooks *h, const struct ladder *l)
 
 void family__load(struct hooks *h, const struct ladder *l)
 {
-	struct family *f = &h->family[l->hook];
+	struct family *f = ladder__family(h, l);
 
-	if (!family__wanted(&h->opts, l->hook))
+	if (!ladder__wanted(&h->opts, l))
 		return;
 	f->report.state = REC_HOOK_REFUSED;
 	f->at = 0;
 	if (h->maps) /* else the reason is there */
 		load_from(h, l);
+	if (!f->obj && f->report.err == -ENXIO) /* no way is wrong: there is nothing to see */
+		f->report.state = REC_HOOK_OFF;
 }
 
 /* ---- attaching ---- */
@@ -249,7 +264,7 @@ static int attach_all(struct hooks *h, struct family *f)
 
 int family__attach(struct hooks *h, const struct ladder *l)
 {
-	struct family *f = &h->family[l->hook];
+	struct family *f = ladder__family(h, l);
 	int err = -ENOENT;
 
 	while (f->obj) {

@@ -8,9 +8,10 @@
 #include "userspace/source/hooks.h"
 #include "userspace/source/kernel.h"
 
-/* One family: the object that is loaded and its links. */
+/* One family, or one part of it: the object that is loaded and its links. */
 struct family {
 	struct hook_report report;
+	const char *lack; /* set by an open function that failed: a reason in place of its error */
 	void *skel;
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *obj;
@@ -23,6 +24,14 @@ struct family {
 
 struct maps_bpf;
 
+/* Places of families: their numbers, and behind them those of parts, see struct ladder. */
+enum {
+	FAMILY_FENCE = HOOK_SEATS,
+	FAMILY_JOB,
+	FAMILY_DMA,
+	FAMILIES,
+};
+
 struct hooks {
 	struct hooks_opts opts;
 	struct kernel_facts facts;
@@ -30,12 +39,13 @@ struct hooks {
 	struct maps_bpf *maps;
 	struct bpf_object *maps_obj;
 	int rings_fd, tasks_fd, tids_fd; /* of maps; -1: not in this recording */
-	struct family family[REC_HOOK_MAX];
+	struct family family[FAMILIES];
 	struct ring *rings;
 	unsigned int ncpus;
 	struct cpu_state *cpus;
 	size_t cpus_bytes;
 	const struct cgroup_ref *group; /* that is followed */
+	struct hook_report parts;	/* what hooks__report() says of a family of several */
 	uint64_t moved;			/* what the task hook's counter was when we looked */
 	uint64_t looked_ns;
 };
@@ -60,13 +70,41 @@ struct rung {
 	int (*open[MAX_VARIANTS + 1])(struct hooks *h, struct family *f);
 };
 
+/*
+ * struct ladder - the ways to attach a family, or a part of it that is attached by itself
+ * @probe: that asks for the part; NULL: the ladder is that of the whole family
+ * @place: of a part among the families
+ */
 struct ladder {
 	enum rec_hook_id hook;
 	struct rung rungs[MAX_RUNGS]; /* the best first */
+	const char *probe;
+	unsigned int place;
 };
 
 /* In the order of loading and attaching; a row of zeros ends them. */
 extern const struct ladder ladders[];
+
+/* Take over what NAME_bpf__open() returned; the families' skeletons differ in type only. */
+#define ADOPT(family, s)                                                                           \
+	do {                                                                                       \
+		(family)->skel = (s);                                                              \
+		(family)->skeleton = (s)->skeleton;                                                \
+		(family)->obj = (s)->obj;                                                          \
+	} while (0)
+
+/* hooks_gpu.c: the objects of the gpu hook */
+int open_gpu_dma(struct hooks *h, struct family *f);
+int open_gpu_dma_func(struct hooks *h, struct family *f);
+int open_gpu_dma_kprobe(struct hooks *h, struct family *f);
+int open_gpu_dma_plain(struct hooks *h, struct family *f);
+int open_gpu_job(struct hooks *h, struct family *f);
+int open_gpu_job_plain(struct hooks *h, struct family *f);
+int open_gpu_fence(struct hooks *h, struct family *f);
+int open_gpu_fence_nameless(struct hooks *h, struct family *f);
+int open_gpu_fence_plain(struct hooks *h, struct family *f);
+
+struct family *ladder__family(struct hooks *h, const struct ladder *l);
 
 /* Load the family if it is wanted, by the first rung that works; what went wrong is reported. */
 void family__load(struct hooks *h, const struct ladder *l);
@@ -84,7 +122,8 @@ void family__close(struct family *f);
 int perf_hooks__attach(struct hooks *h, struct family *f, struct bpf_program *prog);
 
 /* Whatever is recorded, the task hook is what follows the target's children and threads. */
-bool family__wanted(const struct hooks_opts *o, enum rec_hook_id hook);
+bool ladder__wanted(const struct hooks_opts *o, const struct ladder *l);
+bool hooks__wanted(const struct hooks_opts *o);
 
 /* Why something failed, and what to do; @what is "create the maps", "load", "attach". */
 void family__explain(struct hooks *h, struct family *f, const char *what, int err);

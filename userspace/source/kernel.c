@@ -105,6 +105,18 @@ static const struct btf_type *tracepoint_proto(const struct btf *btf, const char
 	return btf_is_func_proto(t) ? t : NULL;
 }
 
+bool kernel__describes(const struct btf *btf, const char *section)
+{
+	const char *name = strchr(section, '/');
+
+	if (!name)
+		return false;
+	section += *section == '?';
+	if (strncmp(section, "tp_btf/", 7) == 0)
+		return tracepoint_proto(btf, name + 1) != NULL;
+	return btf__find_by_name_kind(btf, name + 1, BTF_KIND_FUNC) > 0;
+}
+
 static void read_block(struct kernel_facts *k, const struct btf *btf)
 {
 	const struct btf_type *t = tracepoint_proto(btf, "block_rq_issue");
@@ -127,6 +139,7 @@ static void read_btf(struct kernel_facts *k)
 		return;
 	k->btf = true;
 	k->trace_memcg_reclaim = tracepoint_proto(btf, "mm_vmscan_memcg_reclaim_begin") != NULL;
+	k->trace_fence = tracepoint_proto(btf, "dma_fence_init") != NULL;
 	k->trace_page_fault = tracepoint_proto(btf, "page_fault_user") != NULL;
 	k->rdonly_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	k->var_preempt_count = btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) > 0;

@@ -30,6 +30,7 @@ struct kernel_facts {
 	bool rq_after_queue;	  /* tracepoints of requests pass the queue before the request */
 	bool rq_merge;		  /* there is block_rq_merge */
 	bool rq_status;		  /* block_rq_complete passes a blk_status_t, not an errno */
+	bool trace_fence;	  /* there are tracepoints of fences */
 	bool rdonly_cast;	  /* bpf_rdonly_cast() */
 	bool var_preempt_count;	  /* there is a variable __preempt_count */
 	bool var_pcpu_hot;	  /* ... or pcpu_hot */
@@ -38,6 +39,14 @@ struct kernel_facts {
 };
 
 void kernel_facts__get(struct kernel_facts *k);
+
+/*
+ * Does @btf describe what a program of that section is attached to: "tp_btf/EVENT", or
+ * "fentry/FUNCTION" and so on?
+ */
+struct btf;
+bool kernel__describes(const struct btf *btf, const char *section);
+
 /* Whether it is locked down so far that hooks cannot read memory and tracefs cannot be read. */
 bool kernel_facts__hides_memory(const struct kernel_facts *k);
 

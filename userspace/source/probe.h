@@ -18,6 +18,9 @@
 	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \
 	X(reclaim, RECLAIM, true, "memory freed by the target to get some: short, or at a limit")  \
 	X(block, BLOCK, true, "requests to disks: bytes, file, time queued and in the device")     \
+	X(fence, GPU, true, "work that devices were given: who waits, until when, which driver")   \
+	X(job, GPU, true, "jobs of GPUs: time in the kernel's queue and in the device, ring")      \
+	X(dma, GPU, false, "memory mapped for devices and unmapped: device, bytes, direction")     \
 	X(map, SIDEBAND, true, "files mapped to be executed, with their build ids")                \
 	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
 

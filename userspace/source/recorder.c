@@ -252,11 +252,20 @@ static bool is_required(const struct recorder *r, const char *name)
 	return false;
 }
 
-static const struct hook_report *report_of(const struct recorder *r, enum rec_hook_id hook)
+static const struct hook_report *report_of(const struct recorder *r, const struct probe *p)
 {
-	if (hook == REC_HOOK_SIDEBAND)
+	if (p->hook == REC_HOOK_SIDEBAND)
 		return source_sideband__report(r->sideband);
-	return source_bpf__report(r->bpf, hook);
+	return source_bpf__probe_report(r->bpf, p);
+}
+
+/* Was it not attached, though it should? That there is nothing to see counts if it was asked for. */
+static bool is_refused(const struct recorder *r, const struct probe *p, const struct hook_report *h,
+		       bool required)
+{
+	if (h->state == REC_HOOK_REFUSED || (h->without && strcmp(h->without, p->name) == 0))
+		return true;
+	return h->state == REC_HOOK_OFF && *h->reason && (required || r->probes);
 }
 
 /* Every probe that is refused is said; one that is required is an error. */
@@ -270,13 +279,12 @@ static int check_hooks(struct recorder *r)
 	for (p = probe_table; r->bpf && p->name; p++) {
 		if (p->hook == REC_HOOK_MARK) /* later: recorder__check_marks() */
 			continue;
-		h = report_of(r, p->hook);
+		h = report_of(r, p);
 		required = is_required(r, p->name);
 		if (!h || h->state == REC_HOOK_ATTACHED ||
 		    !(required || probe__wanted(r->probes, p->name)))
 			continue;
-		refused = h->state == REC_HOOK_REFUSED ||
-			  (h->without && strcmp(h->without, p->name) == 0);
+		refused = is_refused(r, p, h, required);
 		if (refused)
 			say_refused(p, h, required);
 		else if (!refused && h->state == REC_HOOK_DEGRADED)

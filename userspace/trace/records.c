@@ -143,6 +143,28 @@ static const char *const file_calls[] = {
 	[REC_FILE_OPEN] = "open",
 };
 
+static const char *const dma_calls[] = {
+	[REC_DMA_UNKNOWN] = "unknown",
+	[REC_DMA_MAP] = "map",
+	[REC_DMA_MAP_SG] = "map_sg",
+	[REC_DMA_MAP_RESOURCE] = "map_resource",
+	[REC_DMA_UNMAP] = "unmap",
+	[REC_DMA_UNMAP_SG] = "unmap_sg",
+	[REC_DMA_UNMAP_RESOURCE] = "unmap_resource",
+	[REC_DMA_ALLOC] = "alloc",
+	[REC_DMA_FREE] = "free",
+	[REC_DMA_SYNC_CPU] = "sync_for_cpu",
+	[REC_DMA_SYNC_DEVICE] = "sync_for_device",
+	[REC_DMA_SYNC_SG_CPU] = "sync_sg_for_cpu",
+	[REC_DMA_SYNC_SG_DEVICE] = "sync_sg_for_device",
+};
+
+static const char *const dma_dirs[] = {
+	[REC_DMA_DIR_UNKNOWN] = "unknown",	[REC_DMA_BOTH] = "both",
+	[REC_DMA_TO_DEVICE] = "to_device",	[REC_DMA_FROM_DEVICE] = "from_device",
+	[REC_DMA_NO_DIR] = "none",
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -165,6 +187,10 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(block_ops);
 	case REC_FMT_FILE_CALL:
 		LOOK_UP(file_calls);
+	case REC_FMT_DMA_CALL:
+		LOOK_UP(dma_calls);
+	case REC_FMT_DMA_DIR:
+		LOOK_UP(dma_dirs);
 	default:
 		return NULL;
 	}
