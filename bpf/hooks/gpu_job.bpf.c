@@ -31,7 +31,8 @@ static __always_inline int queue(struct drm_sched_job *job, struct drm_sched_ent
 	struct gpu_job j = {0};
 	struct gpu_key key = {0};
 
-	if (!filter__find(task))
+	/* the verifier takes what tracepoints of modules pass for what may be NULL */
+	if (!filter__find(task) || !job || !entity)
 		return 0;
 	h = counts__get(REC_HOOK_GPU);
 	if (!h)
@@ -56,8 +57,11 @@ static __always_inline int queue(struct drm_sched_job *job, struct drm_sched_ent
 
 static __always_inline int run(struct drm_sched_job *job)
 {
-	struct gpu_key key = {.a = (__u64)BPF_CORE_READ(job, s_fence)};
+	struct gpu_key key = {0};
 
+	if (!job)
+		return 0;
+	key.a = (__u64)BPF_CORE_READ(job, s_fence);
 	return job__run(&key);
 }
 

@@ -408,8 +408,9 @@ def build_modules(series, source, into):
         to = os.path.join(folder, entry.name)
         if entry.is_file() and not (os.path.exists(to) and filecmp.cmp(entry.path, to, False)):
             shutil.copy(entry.path, to)
-    # types are described only where their kernel's are: what is built needs none
-    args = ["make", "-C", build, f"M={folder}", "modules", "MAKEFLAGS=", "MFLAGS="]
+    # their types are described by a tool that need not be there, and nobody asks for them
+    args = ["make", "-C", build, f"M={folder}", "modules"]
+    args += ["CONFIG_DEBUG_INFO_BTF_MODULES="]
     done = subprocess.run(
         args,
         stdin=subprocess.DEVNULL,
@@ -417,11 +418,15 @@ def build_modules(series, source, into):
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        # a make that started us has settings of its own
+        env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")},
         check=False,
     )
     if done.returncode:
         print(done.stdout, file=sys.stderr)
-        raise Failure(f"cannot build modules for '{release}': {last_words(done.stdout)}")
+        errors = [line for line in done.stdout.splitlines() if "rror: " in line]
+        why = errors[0] if errors else last_words(done.stdout)
+        raise Failure(f"cannot build modules for '{release}': {why}")
     return folder
 
 

@@ -4,6 +4,7 @@
 # of QEMU's device edu was asked for; some is unmapped by the device's interrupt.
 # kernels: 6.1 6.12
 # qemu: -device edu,dma_mask=0xffffffffffffffff
+# append: swiotlb=force
 # modules: edudma
 # timeout: 240
 set -u
@@ -30,7 +31,10 @@ recs = [json.loads(line) for line in open("events")]
 names = {r["fields"]["id"]: r["fields"]["name"] for r in recs if r["type"] == "name"}
 hook = [r["fields"] for r in recs if r["type"] == "hook" and r["fields"]["hook"] == "gpu"][-1]
 check((hook["rung"], hook["way"]) == (rung, "dma " + way), "attached:", hook)
-check(not any(r["type"] == "lost" and r["fields"]["hook"] == "gpu" for r in recs), "lost")
+lost = [r["fields"] for r in recs if r["type"] == "lost" and r["fields"]["hook"] == "gpu"]
+# classic tracepoints skip what interrupts another program, and count that
+skipped = sum(f["count"] for f in lost if f["why"] == "nested") if rung == 3 else 0
+check(sum(f["count"] for f in lost) == skipped, "lost", lost)
 tid = [r["tid"] for r in recs if r["type"] == "task_exit"][-1]
 name = sys.argv[3]
 # other devices are the target's, too: what it reads from a disk
@@ -67,19 +71,19 @@ begun = ("map", "map_sg", "alloc")
 flags = lambda r: int(r["flags"], 0)
 got = collections.Counter((r["call"], r["bytes"], r["entries"], r["dir"], bool(flags(r) & PARTIAL))
                           for r in mine if r["call"] in begun)
-check(got == want, "mapped", got - want, "and not", want - got)
+check((got - want | want - got).total() <= skipped, "mapped", got - want, "and not", want - got)
 got = collections.Counter((r["call"], r["bytes"], r["entries"], r["dir"])
                           for r in mine if r["call"] not in begun)
-check(got == late, "undone", got - late, "and not", late - got)
+check((got - late | late - got).total() <= 2 * skipped, "undone", got - late, "and not", late - got)
 # the interrupts of three transfers, and no more
 irq = [r for r in mine if flags(r) & INTERRUPT]
-check(len(irq) == 3 and all(r["call"] == "unmap" and r["bytes"] == 2000 for r in irq), "by interrupt", irq)
+check(abs(len(irq) - 3) <= skipped and all(r["call"] == "unmap" and r["bytes"] == 2000 for r in irq), "by interrupt", irq)
 # QEMU's device takes a tenth of a second
 check(all(r["held_ns"] > 9e7 and r["by"] == 0 for r in irq), "held", [r["held_ns"] for r in irq])
-check(all(r["held_ns"] > 0 for r in mine if r["call"] not in begun), "undone without having begun")
+check(skipped or all(r["held_ns"] > 0 for r in mine if r["call"] not in begun), "undone without having begun")
 addr = {line.split()[5] for line in open("out")}
 seen = {"%x" % int(r["addr"], 0) for r in mine}
-check(addr <= seen, "addresses", addr - seen)
+check(skipped or addr <= seen, "addresses", addr - seen)
 for line in fail:
     print(line)
 print(len(mine), "records of", name, "by", way)

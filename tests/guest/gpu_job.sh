@@ -38,7 +38,8 @@ names = {r["fields"]["id"]: r["fields"]["name"] for r in recs if r["type"] == "n
 name = lambda v: names.get(v, v)
 hook = [r["fields"] for r in recs if r["type"] == "hook" and r["fields"]["hook"] == "gpu"][-1]
 check(hook["rung"] == rung and f"job {way}" in hook["way"], "attached:", hook)
-check(not any(r["type"] == "lost" and r["fields"]["hook"] == "gpu" for r in recs), "lost")
+lost = [r["fields"] for r in recs if r["type"] == "lost" and r["fields"]["hook"] == "gpu"]
+check(not lost or (rung and all(f["why"] == "nested" for f in lost)), "lost", lost)
 tid = [r["tid"] for r in recs if r["type"] == "task_exit"][-1]
 jobs = [dict(r["fields"], end=r["time_ns"], tid=r["tid"]) for r in recs if r["type"] == "job"]
 runs = [list(map(int, line.split()[1:])) for line in open("out")]

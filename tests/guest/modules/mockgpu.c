@@ -8,6 +8,7 @@
  */
 #include <drm/gpu_scheduler.h>
 #include <linux/dma-fence.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
