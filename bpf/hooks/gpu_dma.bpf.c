@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gpu hook, probe dma: memory that a target makes reachable for devices, by the tracepoints that
- * the kernel has for this since 6.12. Which of them there are, the recorder finds out.
+ * The gpu hook, probe dma: memory that a target makes reachable for devices, by the tracepoints
+ * that the kernel has for this since 6.12. Which of them there are, the recorder finds out.
  */
 #include "bpf/include/dma_args.bpf.h"
 

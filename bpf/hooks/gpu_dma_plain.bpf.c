@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gpu hook, probe dma, by classic tracepoints, which pass a device's name and no more of it, and
- * of lists no more than 128 parts. A list is known by its memory, as that is what is passed again
- * when it is unmapped.
+ * The gpu hook, probe dma, by classic tracepoints, which pass a device's name and no more of it,
+ * and of lists no more than 128 parts. A list is known by its memory, as that is what is passed
+ * again when it is unmapped.
  */
 #include "bpf/include/plain.bpf.h"
 
@@ -19,7 +19,8 @@ DMA_COUNT_INTERRUPT("tracepoint/timer/", hrtimer_expire_exit, hrtimer_expire_ent
 #define ATTR_MMIO   (1ULL << 10)
 
 const volatile struct dma_at at_map, at_map_resource, at_unmap, at_unmap_resource;
-const volatile struct dma_at at_alloc, at_alloc_pages, at_alloc_sgt, at_free, at_free_pages, at_free_sgt;
+const volatile struct dma_at at_alloc, at_alloc_pages, at_alloc_sgt, at_free, at_free_pages,
+	at_free_sgt;
 const volatile struct dma_at at_sync_cpu, at_sync_device;
 const volatile struct dma_list_at at_map_sg, at_map_sg_err, at_unmap_sg, at_sync_sg_cpu,
 	at_sync_sg_device;
@@ -144,7 +145,8 @@ static __always_inline int map_list(void *ctx, const volatile struct dma_list_at
 	if (!is_mine(&e))
 		return 0;
 	read_list(&e, ctx, at);
-	/* what was mapped into fewer parts has the lengths of these, the sum of which is the same */
+	/* what was mapped into fewer parts has the lengths of these, the sum of which is the same
+	 */
 	if (flags || (at->truncated && plain__u32(ctx, at->truncated) & 0xff))
 		e.flags |= REC_DMA_PARTIAL;
 	dma__begin(&e);

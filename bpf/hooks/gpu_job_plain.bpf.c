@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gpu hook, probe job, by classic tracepoints: the older ones pass the address of a job's fence,
- * those since 6.16 its context and number, and the device.
+ * The gpu hook, probe job, by classic tracepoints: the older ones pass the address of a job's
+ * fence, those since 6.16 its context and number, and the device.
  */
 #include "bpf/include/plain.bpf.h"
 

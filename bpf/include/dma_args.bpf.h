@@ -10,11 +10,11 @@
 
 #include "bpf/include/dma.bpf.h"
 
-#define SG_CHAIN	1UL
-#define SG_END		2UL
-#define MAX_WALKS	4096
-#define MAX_SG_ENTRIES	65536 /* of a list: the rest is not added up */
-#define DMA_ATTR_MMIO	(1UL << 10)
+#define SG_CHAIN       1UL
+#define SG_END	       2UL
+#define MAX_WALKS      4096
+#define MAX_SG_ENTRIES 65536 /* of a list: the rest is not added up */
+#define DMA_ATTR_MMIO  (1UL << 10)
 
 /* a device's place and that of its name → the name's id: both are its own while it lives */
 struct device_key {
@@ -152,7 +152,8 @@ static __always_inline bool is_mine(struct dma_event *e, struct device *dev)
 	return true;
 }
 
-static __always_inline int dma__map(struct device *dev, __u64 addr, __u64 bytes, __u64 dir, __u8 call)
+static __always_inline int dma__map(struct device *dev, __u64 addr, __u64 bytes, __u64 dir,
+				    __u8 call)
 {
 	struct dma_event e = {.addr = addr, .bytes = bytes, .dir = dma__dir(dir), .call = call};
 
@@ -186,7 +187,10 @@ static __always_inline int dma__map_list(struct device *dev, struct scatterlist 
 static __always_inline int dma__alloc(struct device *dev, __u64 addr, __u64 bytes, __u64 dir,
 				      bool failed)
 {
-	struct dma_event e = {.addr = addr, .bytes = bytes, .dir = dma__dir(dir), .call = REC_DMA_ALLOC};
+	struct dma_event e = {.addr = addr,
+			      .bytes = bytes,
+			      .dir = dma__dir(dir),
+			      .call = REC_DMA_ALLOC};
 
 	if (!is_mine(&e, dev))
 		return 0;
@@ -215,7 +219,8 @@ static __always_inline bool may_end(struct dma_event *e, struct device *dev, __u
 	return true;
 }
 
-static __always_inline int dma__undo(struct device *dev, __u64 addr, __u64 bytes, __u64 dir, __u8 call)
+static __always_inline int dma__undo(struct device *dev, __u64 addr, __u64 bytes, __u64 dir,
+				     __u8 call)
 {
 	struct dma_event e = {.addr = addr, .bytes = bytes, .dir = dma__dir(dir), .call = call};
 	__u32 by;

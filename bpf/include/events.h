@@ -568,8 +568,9 @@ enum rec_dma_dir {
 };
 
 enum rec_dma_flags {
-	REC_DMA_FAILED = 1,	/* it was not mapped */
-	REC_DMA_PARTIAL = 2,	/* a list of which not all parts were looked at: bytes are at least these */
+	REC_DMA_FAILED = 1, /* it was not mapped */
+	REC_DMA_PARTIAL =
+		2, /* a list of which not all parts were looked at: bytes are at least these */
 	REC_DMA_INTERRUPT = 4, /* undone or synchronised by an interrupt */
 };
 
@@ -580,8 +581,9 @@ enum rec_fence_flags {
 };
 
 enum rec_fence_wait_flags {
-	REC_FENCE_WAIT_SIGNALLED = 1, /* it was signalled before, so there was nothing to wait for */
-	REC_FENCE_WAIT_VAIN = 2,      /* time was up, or a signal came */
+	REC_FENCE_WAIT_SIGNALLED =
+		1,		 /* it was signalled before, so there was nothing to wait for */
+	REC_FENCE_WAIT_VAIN = 2, /* time was up, or a signal came */
 };
 
 enum rec_block_op {

@@ -89,8 +89,8 @@ static __always_inline void fence__drop(const struct gpu_key *key)
 }
 
 /*
- * The target @tid begins to wait for the fence of @key; @unknown is what can be said of it if it was
- * made before it could be seen.
+ * The target @tid begins to wait for the fence of @key; @unknown is what can be said of it if it
+ * was made before it could be seen.
  */
 static __always_inline void fence__wait(const struct gpu_key *key, const struct gpu_fence *unknown,
 					__u32 tid)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fences of the driver vgem, which signals one when it is asked to: a second thread does after a time
- * that is known here, while the first waits. A last one is left to the driver, which signals it when its
- * file is closed. Prints "wait BEGIN END SIGNALLED", in nanoseconds of the monotonic clock, and
- * "left TIME".
+ * Fences of the driver vgem, which signals one when it is asked to: a second thread does after a
+ * time that is known here, while the first waits. A last one is left to the driver, which signals
+ * it when its file is closed. Prints "wait BEGIN END SIGNALLED", in nanoseconds of the monotonic
+ * clock, and "left TIME".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* include/uapi/drm/drm.h, drm_mode.h and vgem_drm.h of the kernel, of which not all are installed */
+/* include/uapi/drm/drm.h, drm_mode.h and vgem_drm.h of the kernel, of which not all are installed
+ */
 struct create_dumb {
 	uint32_t height, width, bpp, flags, handle, pitch;
 	uint64_t size;
@@ -35,12 +36,12 @@ struct signal_fence {
 	uint32_t fence, flags;
 };
 
-#define CREATE_DUMB  _IOWR('d', 0xb2, struct create_dumb)
-#define TO_FD	     _IOWR('d', 0x2d, struct prime)
-#define ATTACH	     _IOWR('d', 0x41, struct attach)
-#define SIGNAL	     _IOW('d', 0x42, struct signal_fence)
-#define WRITE_FENCE  1
-#define NODE	     "/dev/dri/card0"
+#define CREATE_DUMB _IOWR('d', 0xb2, struct create_dumb)
+#define TO_FD	    _IOWR('d', 0x2d, struct prime)
+#define ATTACH	    _IOWR('d', 0x41, struct attach)
+#define SIGNAL	    _IOW('d', 0x42, struct signal_fence)
+#define WRITE_FENCE 1
+#define NODE	    "/dev/dri/card0"
 
 static int card;
 

@@ -192,8 +192,8 @@ static void say_part(char *to, size_t size, const char *between, const struct la
 			 between[0] == ';' ? ": " : " ", what);
 }
 
-static void add_part(struct hook_report *sum, const struct ladder *l, const struct hook_report *part,
-		     unsigned int *works)
+static void add_part(struct hook_report *sum, const struct ladder *l,
+		     const struct hook_report *part, unsigned int *works)
 {
 	if (part->state == REC_HOOK_OFF)
 		return;

@@ -52,8 +52,8 @@ void hooks__detach(struct hooks *h);
 void hooks__free(struct hooks *h);
 
 /*
- * NULL for hooks that are not the kernel's. Of a family whose probes are attached each for itself it
- * is a summary, which the next call overwrites.
+ * NULL for hooks that are not the kernel's. Of a family whose probes are attached each for itself
+ * it is a summary, which the next call overwrites.
  */
 const struct hook_report *hooks__report(struct hooks *h, enum rec_hook_id hook);
 
@@ -111,8 +111,7 @@ int hooks__tell_requests(struct hooks *h,
  * After hooks__detach(): call @fence with each fence that lives (struct gpu_fence), and @wait with
  * each wait for one (struct fence_wait_key, struct fence_wait). 0 or -errno.
  */
-int hooks__tell_fences(struct hooks *h,
-		       int (*fence)(void *arg, const void *key, const void *value),
+int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key, const void *value),
 		       int (*wait)(void *arg, const void *key, const void *value), void *arg);
 
 /* The same of jobs that have not ended: struct gpu_job. */

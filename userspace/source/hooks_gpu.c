@@ -58,7 +58,7 @@ static int load_described(struct bpf_object *obj, const char *module)
 }
 
 #define OPEN_DMA(name, why)                                                                        \
-	int open_##name(struct hooks *h, struct family *f)                                  \
+	int open_##name(struct hooks *h, struct family *f)                                         \
 	{                                                                                          \
 		struct name##_bpf *s = name##_bpf__open();                                         \
 		int n;                                                                             \
@@ -66,7 +66,7 @@ static int load_described(struct bpf_object *obj, const char *module)
 		if (!s)                                                                            \
 			return -errno;                                                             \
 		ADOPT(f, s);                                                                       \
-		n = load_described(s->obj, NULL);                                                        \
+		n = load_described(s->obj, NULL);                                                  \
 		if (n == 0)                                                                        \
 			f->lack = why;                                                             \
 		return n > 0 ? 0 : n ?: -ENOENT;                                                   \
@@ -241,8 +241,7 @@ static int each_entry(const struct family *f, const char *name, void *key, size_
 	return err;
 }
 
-int hooks__tell_fences(struct hooks *h,
-		       int (*fence)(void *arg, const void *key, const void *value),
+int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key, const void *value),
 		       int (*wait)(void *arg, const void *key, const void *value), void *arg)
 {
 	const struct family *f = &h->family[FAMILY_FENCE];
@@ -253,14 +252,15 @@ int hooks__tell_fences(struct hooks *h,
 	int err;
 
 	err = each_entry(f, "fences", &key, sizeof(key), &open, fence, arg);
-	return err ?: each_entry(f, "fence_waits", &wait_key, sizeof(wait_key), &waiting, wait, arg);
+	return err
+		       ?: each_entry(f, "fence_waits", &wait_key, sizeof(wait_key), &waiting, wait,
+				     arg);
 }
 
 /* ---- job ---- */
 
 #define SCHED_MODULE "gpu_sched"
-#define NO_SCHED                                                                                   \
-	"no driver is loaded that uses the kernel's scheduler for GPUs (module gpu-sched)"
+#define NO_SCHED     "no driver is loaded that uses the kernel's scheduler for GPUs (module gpu-sched)"
 
 /* Not an error: there are no jobs where there is no such driver. */
 static int no_sched(struct family *f)
@@ -287,8 +287,8 @@ int open_gpu_job(struct hooks *h, struct family *f)
 static bool find_job_event(const struct hooks *h, struct bpf_program *old, struct bpf_program *new,
 			   const volatile struct job_at *to)
 {
-	static const char *const fields[] = {"fence", "fence_context", "fence_seqno", "name",
-					     "dev",   "id",	       "client_id",   "job_count"};
+	static const char *const fields[] = {"fence", "fence_context", "fence_seqno", "name", "dev",
+					     "id",    "client_id",     "job_count"};
 	struct bpf_program *const progs[] = {old, new};
 	struct job_at *at = (struct job_at *)to;
 	char event[64];

@@ -259,7 +259,8 @@ static const struct hook_report *report_of(const struct recorder *r, const struc
 	return source_bpf__probe_report(r->bpf, p);
 }
 
-/* Was it not attached, though it should? That there is nothing to see counts if it was asked for. */
+/* Was it not attached, though it should? That there is nothing to see counts if it was asked for.
+ */
 static bool is_refused(const struct recorder *r, const struct probe *p, const struct hook_report *h,
 		       bool required)
 {

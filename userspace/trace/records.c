@@ -160,8 +160,8 @@ static const char *const dma_calls[] = {
 };
 
 static const char *const dma_dirs[] = {
-	[REC_DMA_DIR_UNKNOWN] = "unknown",	[REC_DMA_BOTH] = "both",
-	[REC_DMA_TO_DEVICE] = "to_device",	[REC_DMA_FROM_DEVICE] = "from_device",
+	[REC_DMA_DIR_UNKNOWN] = "unknown", [REC_DMA_BOTH] = "both",
+	[REC_DMA_TO_DEVICE] = "to_device", [REC_DMA_FROM_DEVICE] = "from_device",
 	[REC_DMA_NO_DIR] = "none",
 };
 

@@ -17,17 +17,17 @@
 
 #include "edudma.h"
 
-#define REG_IRQ_STATUS 0x24
-#define REG_IRQ_ACK    0x64
-#define REG_DMA_FROM   0x80
-#define REG_DMA_TO     0x88
-#define REG_DMA_BYTES  0x90
+#define REG_IRQ_STATUS	0x24
+#define REG_IRQ_ACK	0x64
+#define REG_DMA_FROM	0x80
+#define REG_DMA_TO	0x88
+#define REG_DMA_BYTES	0x90
 #define REG_DMA_COMMAND 0x98
-#define DMA_START      1
-#define DMA_INTERRUPT  4
-#define DEVICE_MEMORY  0x40000
-#define MAX_TRANSFER   2048 /* more than 4095 bytes are the end of QEMU */
-#define MAX_PARTS      2048
+#define DMA_START	1
+#define DMA_INTERRUPT	4
+#define DEVICE_MEMORY	0x40000
+#define MAX_TRANSFER	2048 /* more than 4095 bytes are the end of QEMU */
+#define MAX_PARTS	2048
 
 struct edu {
 	struct pci_dev *pdev;
@@ -96,8 +96,7 @@ static int list(struct edu *e, struct edudma *d, void *buf)
 	err = sg_alloc_table(&table, d->parts, GFP_KERNEL);
 	if (err)
 		return err;
-	for_each_sg(table.sgl, sg, d->parts, i)
-		sg_set_buf(sg, buf, d->bytes);
+	for_each_sg(table.sgl, sg, d->parts, i) sg_set_buf(sg, buf, d->bytes);
 	if (d->op == EDUDMA_TABLE) {
 		err = dma_map_sgtable(dev, &table, d->dir, 0);
 	} else {

@@ -11,7 +11,7 @@ enum edudma_op {
 	EDUDMA_LIST = 2,     /* a list of @parts, each of @bytes, by dma_map_sg_attrs() */
 	EDUDMA_TABLE = 3,    /* the same by dma_map_sgtable() */
 	EDUDMA_COHERENT = 4, /* allocate and free @bytes */
-	EDUDMA_SYNC = 5,     /* map @bytes, synchronise them for the cpu and for the device, unmap */
+	EDUDMA_SYNC = 5, /* map @bytes, synchronise them for the cpu and for the device, unmap */
 	EDUDMA_TRANSFER = 6, /* map @bytes, have the device read them; its interrupt unmaps */
 };
 

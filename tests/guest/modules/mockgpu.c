@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A GPU without hardware: the kernel's real scheduler for GPUs in front of a device that is a timer.
- * It does one job after another, each for as long as it was asked for.
+ * A GPU without hardware: the kernel's real scheduler for GPUs in front of a device that is a
+ * timer. It does one job after another, each for as long as it was asked for.
  *
  * What the scheduler's functions are called with changed within stable series, so it is not asked
  * for by version: whoever builds this says which it is, by what stands in the header.
@@ -18,7 +18,7 @@
 
 #include "mockgpu.h"
 
-#define RING	 "mock-ring0"
+#define RING	  "mock-ring0"
 #define IN_DEVICE 2 /* jobs that it takes at a time */
 
 struct mock_job {

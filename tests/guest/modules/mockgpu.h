@@ -7,7 +7,8 @@
 #include <linux/types.h>
 
 /*
- * Queue @jobs jobs, each of which keeps the device busy for @us; with @wait, wait for the last. With
+ * Queue @jobs jobs, each of which keeps the device busy for @us; with @wait, wait for the last.
+ * With
  * @hang the device never ends them.
  */
 struct mockgpu_submit {
