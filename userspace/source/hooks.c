@@ -209,10 +209,28 @@ static void add_part(struct hook_report *sum, const struct ladder *l,
 	say_part(sum->reason, sizeof(sum->reason), "; ", l, part->reason);
 }
 
+/* What all parts of the family lack, if that is one and the same; else NULL. */
+static const char *same_reason(struct hooks *h, enum rec_hook_id hook)
+{
+	const struct hook_report *first = NULL, *r;
+	const struct ladder *l;
+
+	for (l = ladders; l->hook; l++) {
+		r = &ladder__family(h, l)->report;
+		if (l->hook != hook || r->state == REC_HOOK_OFF)
+			continue;
+		if (first && strcmp(first->reason, r->reason) != 0)
+			return NULL;
+		first = r;
+	}
+	return first ? first->reason : NULL;
+}
+
 /* What is said of a family whose parts are attached each for itself. */
 static const struct hook_report *sum_parts(struct hooks *h, enum rec_hook_id hook)
 {
 	struct hook_report *sum = &h->parts;
+	const char *same = same_reason(h, hook);
 	const struct ladder *l;
 	unsigned int works = 0;
 
@@ -220,6 +238,8 @@ static const struct hook_report *sum_parts(struct hooks *h, enum rec_hook_id hoo
 	for (l = ladders; l->hook; l++)
 		if (l->hook == hook)
 			add_part(sum, l, &ladder__family(h, l)->report, &works);
+	if (same)
+		snprintf(sum->reason, sizeof(sum->reason), "%s", same);
 	if (sum->state == REC_HOOK_REFUSED && works)
 		sum->state = REC_HOOK_DEGRADED;
 	return sum;
