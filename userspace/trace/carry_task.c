@@ -438,7 +438,8 @@ int carry_task__tell(struct trace_carry *c, const struct carry_teller *t)
 
 	for (slot = map__next(&c->tasks, NULL); !err && slot; slot = map__next(&c->tasks, slot)) {
 		task = slot->value;
-		if (task->ended_ns)
+		/* of one that has ended since the sweep began, other rings may still tell */
+		if (task->ended_ns && task->ended_ns < t->time_ns)
 			continue;
 		rec = task->rec;
 		rec.hdr.time_ns = t->time_ns;
