@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/ioctl_now.h"
+#include "analysis/steps_pmu.h"
 
 #define LOADER	  "loader"
 #define LOADER_ID 0x5c4cf14165b38b4fULL /* its NAME id, XXH64: the NAME record may come late */
@@ -43,6 +44,8 @@ struct steps {
 	struct stream **streams;
 	size_t nstreams;
 	struct step_row *rows;
+	struct steps_pmu pmu;
+	struct column columns[STEP_COLUMNS_MAX];
 	int err;
 };
 
@@ -436,12 +439,22 @@ static void on_fault(struct steps *a, struct task *t, struct member *m, const st
 		step->facts[m->group].faults += fault__count(rec);
 }
 
+static void on_pmu(struct steps *a, struct task *t, struct member *m, const struct rec *rec)
+{
+	struct stream *st = stream_of(a, t, m);
+
+	if (st)
+		steps_pmu__spread(st->pub.steps, count_steps(st), m->group, rec);
+}
+
 static int steps_event(void *state, const struct rec *rec)
 {
 	struct steps *a = state;
 	struct task *t = session__task(a->session, rec->tid);
 	struct member *m = t ? member_of(a, t) : NULL;
 
+	if (rec->type == REC_PMU_COUNTER)
+		steps_pmu__define(&a->pmu, rec);
 	if (!m)
 		return a->err;
 	ioctl_now__event(&m->ioctl, a->session, rec);
@@ -458,6 +471,9 @@ static int steps_event(void *state, const struct rec *rec)
 	case REC_FAULT:
 		on_fault(a, t, m, rec);
 		break;
+	case REC_PMU_READ:
+		on_pmu(a, t, m, rec);
+		break;
 	case REC_TASK_EXEC: /* another program: what it marks are other steps */
 		if (m->own)
 			end_stream(a, m->own);
@@ -467,7 +483,7 @@ static int steps_event(void *state, const struct rec *rec)
 	return a->err;
 }
 
-static const uint16_t wants[] = {IOCTL_NOW_TYPES, REC_FAULT, 0};
+static const uint16_t wants[] = {IOCTL_NOW_TYPES, REC_FAULT, REC_PMU_COUNTER, REC_PMU_READ, 0};
 
 static void *steps_new(struct session *s, const void *opts)
 {
@@ -558,8 +574,23 @@ static const struct column columns[] = {
 	GROUP_COLUMNS("loader", STEP_LOADERS),	      GROUP_COLUMNS("other", STEP_OTHERS),
 };
 
-const struct column *const step_columns = columns;
-const size_t nstep_columns = sizeof(columns) / sizeof(columns[0]);
+#define NCOLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+_Static_assert(NCOLUMNS + STEP_GROUPS * STEPS_PMU <= STEP_COLUMNS_MAX, "columns of a step");
+
+size_t steps__columns(struct steps *a, const struct column **to)
+{
+	*to = a ? a->columns : columns;
+	if (!a)
+		return NCOLUMNS;
+	memcpy(a->columns, columns, sizeof(columns));
+	return NCOLUMNS + steps_pmu__columns(&a->pmu, a->columns + NCOLUMNS);
+}
+
+struct steps_pmu *steps__pmu(struct steps *a)
+{
+	return &a->pmu;
+}
 
 double step__rate(const struct step *step)
 {
@@ -583,6 +614,7 @@ void step__row(struct step_row *row, const struct steps *a, const struct step_st
 	row->gap = step->gap;
 	row->lost = step->lost;
 	memcpy(row->facts, step->facts, sizeof(row->facts));
+	memcpy(row->pmu, step->pmu, sizeof(row->pmu));
 }
 
 static int steps_table(void *state, struct analysis_table *out)
@@ -602,7 +634,8 @@ static int steps_table(void *state, struct analysis_table *out)
 		for (k = 0; k < st->n; k++)
 			step__row(&a->rows[n++], a, st, &st->steps[k]);
 	}
-	*out = (struct analysis_table){columns, nstep_columns, a->rows, n, sizeof(*a->rows)};
+	*out = (struct analysis_table){.rows = a->rows, .n = n, .stride = sizeof(*a->rows)};
+	out->ncolumns = steps__columns(a, &out->columns);
 	return 0;
 }
 

@@ -26,11 +26,27 @@ enum step_group {
 	STEP_GROUPS,
 };
 
+#define STEPS_PMU      8
+#define STEPS_PMU_NAME 64
+
+/* A counter of the hook pmu. */
+struct steps_counter {
+	char name[STEPS_PMU_NAME]; /* "": there is none of that number */
+	bool is_ns;
+};
+
+struct steps_pmu {
+	struct steps_counter counter[STEPS_PMU];
+	size_t n; /* the highest number, plus one */
+	char column[STEP_GROUPS][STEPS_PMU][STEPS_PMU_NAME + 8];
+};
+
 struct step {
 	uint64_t number; /* as marked */
 	uint64_t begin_ns, end_ns;
 	uint64_t items;
 	struct facts facts[STEP_GROUPS];
+	double pmu[STEP_GROUPS][STEPS_PMU]; /* what counters of the hook pmu counted */
 	bool gap;  /* its number does not follow the one before: marks are missing */
 	bool lost; /* records that its facts rest on were lost in its time */
 };
@@ -80,10 +96,20 @@ struct step_row {
 	double rate; /* items per second; NaN if the step reported none or took no time */
 	bool gap, lost;
 	struct facts facts[STEP_GROUPS];
+	double pmu[STEP_GROUPS][STEPS_PMU];
 };
 
-extern const struct column *const step_columns;
-extern const size_t nstep_columns;
+#define STEP_COLUMNS_MAX 96
+
+/* The columns of a step's row, with those of the counters of @a, if it is not NULL, whose they are.
+ */
+size_t steps__columns(struct steps *a, const struct column **columns);
+
+struct steps_pmu *steps__pmu(struct steps *a);
+/* The @i-th counter, or NULL; then those of each group as columns, which @p owns. */
+const struct steps_counter *steps_pmu__counter(const struct steps_pmu *p, size_t i);
+size_t steps_pmu__columns(struct steps_pmu *p, struct column *to);
+
 double step__rate(const struct step *step);
 void step__row(struct step_row *row, const struct steps *a, const struct step_stream *st,
 	       const struct step *step);

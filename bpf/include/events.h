@@ -65,6 +65,8 @@ struct rec {
 	X(8, IRQ, irq, "interrupts and softirqs that hold up or wake the target")                  \
 	X(9, LOCK, lock, "waits for the kernel's own locks, and who holds them")                   \
 	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")              \
+	X(11, SAMPLE, sample, "what the target runs on the cpus, with stacks, at a frequency")     \
+	X(12, PMU, pmu, "counters of the processor and of the kernel, for each thread")            \
 	X(13, SIDEBAND, sideband, "what is mapped to be executed")
 
 enum rec_hook_id {
@@ -101,14 +103,19 @@ enum rec_hook_id {
  *   DMA_DIR         enum rec_dma_dir
  *   CHAR            a letter
  *   CPU             number of a cpu, REC_NO_CPU if none in particular
- *   LEN             length in bytes of a part of the tail, printed with the tail only
+ *   SAMPLE_EVENT    enum rec_sample_event
+ *   STACK_KIND      enum rec_stack_kind
+ *   STACK_BY        enum rec_stack_by
+ *   LEN             length in bytes of a part of the tail, a string, printed with the tail only
+ *   ADDRS           the same of a part that is no string but a list of u64 addresses
  *   PAD             not printed
  *
  * F(type, name, format) is a number, A(name) is REC_COMM_LEN bytes of text, NUL padded.
  *
  * R(id, NAME, name, hook, tail, what)
  *   tail: NONE; TEXT, where the bytes after the fixed part are strings, each with its LEN field,
- *   in the order of those fields, not NUL terminated, padded with zeros to REC_ALIGN.
+ *   or lists with their ADDRS fields, in the order of those fields, not NUL terminated, padded with
+ *   zeros to REC_ALIGN.
  */
 #define REC_RECORDS(R)                                                                             \
 	R(1, META, meta, META, TEXT, "a fact of the recording: key and value")                     \
@@ -161,6 +168,12 @@ enum rec_hook_id {
 	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")                        \
 	R(84, LOCK_WAIT, lock_wait, LOCK, NONE, "tid waited for a lock of the kernel")             \
 	R(88, RECLAIM, reclaim, RECLAIM, NONE, "tid freed memory to get some")                     \
+	R(90, SAMPLE, sample, SAMPLE, NONE, "tid was on the cpu when a sample was due")            \
+	R(91, STACK, stack, SAMPLE, TEXT, "the frames behind the id of a stack")                   \
+	R(94, PMU_COUNTER, pmu_counter, PMU, TEXT,                                                 \
+	  "a counter: what it counts, or why it does not")                                         \
+	R(95, PMU_READ, pmu_read, PMU, NONE,                                                       \
+	  "what tid made a counter count since it was last read")                                  \
 	R(100, MAP, map, SIDEBAND, TEXT, "tid mapped something to be executed")                    \
 	R(101, MAP_COMM, map_comm, SIDEBAND, NONE, "tid took another name or program")             \
 	R(102, MAP_FORK, map_fork, SIDEBAND, NONE, "tid created a task")                           \
@@ -390,6 +403,43 @@ enum rec_hook_id {
 #define REC_FIELDS_disk(F, A) F(u32, dev, DEV) F(u32, name_len, LEN)
 
 /*
+ * ip: where tid was, in the kernel with REC_SAMPLE_KERNEL; kernel_stack, user_stack: ids of STACK
+ * records, 0: none; period: what the sample stands for, in units of event; missed: samples that were
+ * due on this cpu since the one before, of whomever, and did not come; flags is enum
+ * rec_sample_flags
+ */
+#define REC_FIELDS_sample(F, A) \
+	F(u64, ip, HEX) F(u64, kernel_stack, HEX) F(u64, user_stack, HEX) F(u64, period, DEC) \
+	F(u32, missed, DEC) F(u16, flags, FLAGS) F(u8, event, SAMPLE_EVENT) F(u8, pad, PAD)
+
+/*
+ * frames: the ip itself, then where each caller goes on, outwards; user addresses are those of the
+ * process of whoever is sampled with it. It may follow its first use, and be told again; flags is
+ * enum rec_stack_flags
+ */
+#define REC_FIELDS_stack(F, A) \
+	F(u64, id, HEX) F(u32, frames_len, ADDRS) F(u16, flags, FLAGS) F(u8, kind, STACK_KIND) \
+	F(u8, by, STACK_BY)
+
+/*
+ * counter: the number by which PMU_READ calls it, if err is 0; the count times
+ * scale is in unit ("": events); type, config and config1 as perf_event_open() takes them; by: who
+ * knew the name; why: it is refused
+ */
+#define REC_FIELDS_pmu_counter(F, A) \
+	F(u32, counter, DEC) F(s32, err, RET) F(f64, scale, REAL) F(u64, config, HEX) \
+	F(u64, config1, HEX) F(u32, type, DEC) F(u32, name_len, LEN) F(u32, unit_len, LEN) \
+	F(u32, by_len, LEN) F(u32, why_len, LEN) F(u32, pad, PAD)
+
+/*
+ * of the time from since_ns to time_ns, in which tid was on the cpu all the time; the counter was
+ * there for running_ns of enabled_ns: where these differ, several shared what the processor has
+ */
+#define REC_FIELDS_pmu_read(F, A) \
+	F(u64, since_ns, TIME) F(u64, value, DEC) F(u64, enabled_ns, NS) F(u64, running_ns, NS) \
+	F(u32, counter, DEC) F(u32, pad, PAD)
+
+/*
  * dev and inode are 0 where not known; prot and mmap_flags as mmap() takes them; flags is enum
  * rec_map_flags; build_id is in hexadecimal, "" where there is none or it cannot be read; path is
  * in the file system as tid's process sees it, or "[vdso]", or "//anon"
@@ -501,6 +551,33 @@ enum rec_fault_flags {
 	REC_FAULT_KERNEL = 2, /* in kernel mode: a system call touched memory of the program */
 	REC_FAULT_WRITE = 4,  /* of the beginning, where that was seen */
 	REC_FAULT_EXEC = 8,
+};
+
+enum rec_sample_event {
+	REC_SAMPLE_UNKNOWN = 0,
+	REC_SAMPLE_CYCLES = 1,	  /* of the processor, while it does not halt */
+	REC_SAMPLE_CPU_CLOCK = 2, /* nanoseconds, by a timer of the kernel */
+};
+
+enum rec_sample_flags {
+	REC_SAMPLE_KERNEL = 1, /* in kernel mode */
+};
+
+enum rec_stack_kind {
+	REC_STACK_UNKNOWN = 0,
+	REC_STACK_KERNEL = 1,
+	REC_STACK_USER = 2,
+};
+
+/* how the frames were found */
+enum rec_stack_by {
+	REC_STACK_BY_UNKNOWN = 0,
+	REC_STACK_BY_KERNEL = 1, /* the kernel's unwinder: frame pointers in user space */
+	REC_STACK_BY_EH = 2,	 /* the program's .eh_frame */
+};
+
+enum rec_stack_flags {
+	REC_STACK_CUT = 1, /* as many frames as are taken: it may go on */
 };
 
 enum rec_map_flags {

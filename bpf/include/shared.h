@@ -8,6 +8,8 @@
 #define HOOK_SEATS	32 /* families that the counters have room for */
 #define TOLD_NEIGHBOURS 16 /* a power of two */
 
+#define PMU_COUNTERS 8 /* that a recording can have: a power of two */
+
 #define COST_EVERY 256 /* every so many hits a hook measures its own run time */
 
 _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");

@@ -44,6 +44,7 @@ typedef _Bool bool;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
@@ -67,6 +68,17 @@ enum {
 
 enum {
 	BPF_RB_NO_WAKEUP = 1,
+};
+
+enum {
+	BPF_F_USER_STACK = 256,
+};
+
+/* What bpf_perf_prog_read_value() tells. */
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

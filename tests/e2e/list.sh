@@ -14,7 +14,7 @@ fail() {
 }
 
 "$XPUGAP" list >"$dir/out" 2>"$dir/err" || fail "exit status $?"
-for kind in workloads devices sizes probes hooks sources; do
+for kind in workloads devices sizes probes counters hooks sources; do
 	grep -qx "$kind" "$dir/out" || fail "no $kind"
 done
 [ -s "$dir/err" ] && fail "something on standard error"
@@ -22,9 +22,13 @@ done
 python3 - "$dir/json" <<'END' || fail "the JSON is not as it should be"
 import json, sys
 x = json.load(open(sys.argv[1]))
-assert list(x) == ["workloads", "devices", "sizes", "probes", "hooks", "sources"]
+assert list(x) == ["workloads", "devices", "sizes", "probes", "counters", "hooks", "sources"]
 assert [s["name"] for s in x["sizes"]] == ["tiny", "small", "full"]
 assert {"cpu", "null"} <= {d["name"] for d in x["devices"] if d["usable"]}
+counters = {c["name"]: c for c in x["counters"]}
+for name in "page-faults", "context-switches", "task-clock":  # every kernel has them, if we may
+    assert counters[name]["usable"] or "CAP_PERFMON" in counters[name]["reason"], counters[name]
+assert all(c["usable"] or c["reason"] for c in counters.values())
 assert {"task", "sched", "ioctl", "mark"} <= {p["name"] for p in x["probes"]}
 for kind in x.values():
     assert all(row["name"] and row["summary"] for row in kind)

@@ -24,7 +24,7 @@ holds() {
 	>out 2>err || fail "record"
 grep -q "probe 'ioctl' uses 'raw_tp'" err || fail "what is missing was not said"
 "$XPUGAP" dump --json trace >events
-holds '[.[] | select(.type == "hook")] | map(select(.fields.hook | IN("mark", "sideband") | not)) |
+holds '[.[] | select(.type == "hook")] | map(select(.fields.hook | IN("mark", "sideband", "sample", "pmu") | not)) |
 	all(.fields.state == "degraded" and .fields.rung == (if .fields.hook == "gpu" then 2 else 1 end) and (.fields.reason | length) > 20)'
 holds "[.[] | select(.type == \"ioctl\" and .fields.cmd == \"0x7801\") | .fields.arg] |
 	length == $(cat out) and (unique | length) == $(cat out)"

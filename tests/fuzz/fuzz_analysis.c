@@ -63,7 +63,7 @@ static void next_record(struct input *in, union record *buf, uint16_t *ring)
 	for (i = 0; i < d->n_fields; i++) {
 		f = &d->fields[i];
 		v = word(in);
-		if (f->format == REC_FMT_LEN)
+		if (record_format__is_length(f->format))
 			tail += v %= 16;
 		if (f->format == REC_FMT_TID)
 			v %= 8;

@@ -48,7 +48,7 @@ Test(records, every_table_is_whole)
 		for (f = 0; f < d->n_fields; f++) {
 			cr_assert_eq(d->fields[f].offset, at, "%s.%s", d->name, d->fields[f].name);
 			at += d->fields[f].width;
-			texts += d->fields[f].format == REC_FMT_LEN;
+			texts += record_format__is_length(d->fields[f].format);
 		}
 		cr_assert_eq(at, d->size);
 		cr_assert_eq(texts, d->n_texts);

@@ -54,7 +54,7 @@ static size_t random_tail(uint8_t *buf, const struct record_desc *desc, uint64_t
 	uint32_t len;
 
 	for (f = 0; f < desc->n_fields; f++) {
-		if (desc->fields[f].format != REC_FMT_LEN)
+		if (!record_format__is_length(desc->fields[f].format))
 			continue;
 		len = (uint32_t)(rnd(state) % (rnd(state) % 64 ? 30 : 600));
 		memcpy(buf + desc->fields[f].offset, &len, sizeof(len));

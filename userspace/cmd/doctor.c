@@ -99,6 +99,9 @@ static void tell_hook(struct row *r, const struct probe *p, const struct hook_re
 /* Each hook is loaded and attached as a recording would, and let go at once. */
 static size_t add_hooks(struct row *r)
 {
+	/* the last is there on every kernel: a machine without a PMU lacks some, not all */
+	static const char *const counters[] = {"cycles",	"instructions", "cache-misses",
+					       "branch-misses", "page-faults",	NULL};
 	const char *names[MAX_ROWS];
 	const struct hook_report *report;
 	struct hook_report sideband;
@@ -110,9 +113,10 @@ static size_t add_hooks(struct row *r)
 		names[n++] = p->name;
 	names[n] = NULL;
 	n = 0;
-	h = hooks__new(&(struct hooks_opts){.probes = names});
+	h = hooks__new(&(struct hooks_opts){.probes = names, .args.events = counters});
 	if (!h)
 		return 0;
+	n = 0;
 	hooks__attach(h);
 	source_sideband__probe(&sideband);
 	for (p = probe_table; p->name; p++) {

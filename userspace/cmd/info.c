@@ -108,6 +108,23 @@ static const struct column loss_columns[] = {
 	LOSS_COLUMN(until_s, "until_s", "until s", COL_F64, 10, 3),
 };
 
+#define PMU_COLUMN(member, t, c, w, p)                                                             \
+	{                                                                                          \
+		.name = #member, .title = t, .type = c, .width = w, .precision = p,                \
+		.offset = offsetof(struct summary_pmu, member)                                     \
+	}
+
+static const struct column pmu_columns[] = {
+	PMU_COLUMN(name, "counter", COL_STR, -24, 0),
+	PMU_COLUMN(count, "count", COL_F64, 16, 0),
+	PMU_COLUMN(scale, "scale", COL_F64, 6, 4),
+	PMU_COLUMN(unit, "unit", COL_STR, -6, 0),
+	PMU_COLUMN(running_pct, "there %", COL_F64, 7, 1),
+	PMU_COLUMN(err, "err", COL_S64, 4, 0),
+	PMU_COLUMN(by, "named by", COL_STR, -8, 0),
+	PMU_COLUMN(why, "why not", COL_STR, -1, 0),
+};
+
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- rows ---- */
@@ -337,6 +354,7 @@ static void print_text(const struct summary *s)
 	print_facts(s);
 	print_table(loss_columns, N(loss_columns), losses, loss_rows(s, losses), sizeof(losses[0]));
 	print_hooks(s);
+	print_table(pmu_columns, N(pmu_columns), s->pmu, s->n_pmu, sizeof(s->pmu[0]));
 	print_table(clock_columns, N(clock_columns), s->clocks, s->n_clocks, sizeof(s->clocks[0]));
 	print_table(count_columns, N(count_columns), counts, count_rows(s, counts),
 		    sizeof(counts[0]));
@@ -414,6 +432,8 @@ static void print_json(const struct summary *s)
 	json_facts(&j, s);
 	json_table(&j, "hooks", hook_columns, N(hook_columns), hooks, hook_rows(s, hooks),
 		   sizeof(hooks[0]));
+	json_table(&j, "counters", pmu_columns, N(pmu_columns), s->pmu, s->n_pmu,
+		   sizeof(s->pmu[0]));
 	json_table(&j, "clocks", clock_columns, N(clock_columns), s->clocks, s->n_clocks,
 		   sizeof(s->clocks[0]));
 	json_table(&j, "counts", count_columns, N(count_columns), counts, count_rows(s, counts),
@@ -427,7 +447,7 @@ static void print_json(const struct summary *s)
 /* A string is called by the name of its length, less "_len". */
 static int visible_length(const struct record_field *f)
 {
-	return (int)strlen(f->name) - (f->format == REC_FMT_LEN ? 4 : 0);
+	return (int)strlen(f->name) - (record_format__is_length(f->format) ? 4 : 0);
 }
 
 static void print_types(void)

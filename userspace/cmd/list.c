@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "userspace/cmd/cmd.h"
 #include "userspace/lib/column.h"
 #include "userspace/lib/json.h"
 #include "userspace/lib/log.h"
+#include "userspace/pmu/event.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
 #include "userspace/trace/records.h"
@@ -31,7 +33,8 @@ struct thing {
 	double weight;
 	uint64_t stop[3];
 	const char *hook; /* of a probe */
-	char reason[200]; /* why a device cannot be used here */
+	char reason[200]; /* why a device or a counter cannot be used here */
+	const char *why;  /* that */
 	bool usable;	  /* a device */
 	bool on;	  /* a probe, by default */
 };
@@ -58,13 +61,20 @@ static const struct column device_columns[] = {
 	NAME,
 	COL("usable", "USABLE", COL_BOOL, -6, 0, usable),
 	SUMMARY,
-	COL("reason", "", COL_STR, -1, 0, reason),
+	COL("reason", "", COL_STR, -1, 0, why),
 };
 static const struct column probe_columns[] = {
 	NAME,
 	COL("hook", "HOOK", COL_STR, -8, 0, hook),
 	COL("default", "DEFAULT", COL_BOOL, -7, 0, on),
 	SUMMARY,
+};
+
+static const struct column counter_columns[] = {
+	COL("name", "NAME", COL_STR, -24, 0, name),
+	COL("usable", "USABLE", COL_BOOL, -6, 0, usable),
+	COL("summary", "COUNTED", COL_STR, -16, 0, summary),
+	COL("reason", "", COL_STR, -1, 0, why),
 };
 
 #define THINGS_MAX 128
@@ -93,8 +103,7 @@ static size_t get_devices(struct thing *t)
 	for (; n < THINGS_MAX && devices[n]; n++) {
 		t[n] = (struct thing){.name = devices[n]->name, .summary = devices[n]->summary};
 		t[n].usable = devices[n]->probe(t[n].reason, sizeof(t[n].reason)) == 0;
-		if (t[n].usable)
-			*t[n].reason = '\0';
+		t[n].why = t[n].usable ? "" : t[n].reason;
 	}
 	return n;
 }
@@ -135,6 +144,33 @@ static size_t get_probes(struct thing *t)
 	return n;
 }
 
+/* Names that this machine may know, and whether it counts them; libpfm4 knows more. */
+static size_t get_counters(struct thing *t)
+{
+	static char names[THINGS_MAX][PMU_NAME_MAX];
+	struct pmu_event e;
+	size_t n;
+	int fd;
+
+	for (n = 0; n < THINGS_MAX && pmu_event__name(n, names[n]); n++) {
+		t[n] = (struct thing){.name = names[n], .summary = "by a unit"};
+		fd = pmu_event__find(&e, names[n], t[n].reason, sizeof(t[n].reason));
+		if (e.attr.type == PERF_TYPE_SOFTWARE)
+			t[n].summary = "by the kernel";
+		else if (e.attr.type == PERF_TYPE_HARDWARE || e.attr.type == PERF_TYPE_HW_CACHE)
+			t[n].summary = "by the processor";
+		if (fd == 0)
+			fd = pmu_event__open(&e, -1);
+		if (fd < 0 && !*t[n].reason)
+			snprintf(t[n].reason, sizeof(t[n].reason), "%s", pmu_event__explain(fd));
+		t[n].usable = fd >= 0;
+		t[n].why = t[n].reason;
+		if (fd >= 0)
+			close(fd);
+	}
+	return n;
+}
+
 static size_t get_sources(struct thing *t)
 {
 	static const struct thing sources[] = {
@@ -165,6 +201,7 @@ static const struct kind kinds[] = {
 	KIND(devices, device_columns),
 	KIND(sizes, plain),
 	KIND(probes, probe_columns),
+	KIND(counters, counter_columns),
 	KIND(hooks, plain),
 	KIND(sources, plain),
 };
@@ -284,8 +321,8 @@ static void complain(const char *word)
 	if (near)
 		log_error("list: there is no '%s', did you mean '%s'?", word, near);
 	else
-		log_error("list: there is no '%s' (workloads, devices, sizes, probes, hooks, "
-			  "sources, or a workload's name)",
+		log_error("list: there is no '%s' (workloads, devices, sizes, probes, "
+			  "counters, hooks, sources, or a workload's name)",
 			  word);
 }
 
@@ -346,10 +383,16 @@ const struct cmd cmd_list = {
 	.summary = "what there is to run and to record",
 	.operands = "[WHAT...]",
 	.description =
-		"Lists workloads, devices, sizes, probes, hooks and sources, or only what is "
-		"named. "
+		"Lists workloads, devices, sizes, probes, counters, hooks and sources, or only "
+		"what "
+		"is named. "
 		"The name of a workload shows that workload with its options, which 'xpugap run' "
 		"takes.\n\n"
+		"Counters are what 'record -e pmu:NAME' counts by names that every kernel knows, "
+		"and "
+		"by its units. A processor's own events, of which there are hundreds, go by the "
+		"names "
+		"of libpfm4.\n\n"
 		"For a workload the columns TINY, SMALL and FULL are its observations at each "
 		"size.",
 	.opts = rows,

@@ -54,7 +54,7 @@ static void make_prefix(struct field *field, bool json)
 
 	if ((!json && field->f->format == REC_FMT_TIME && ends_with(field->f->name, len, "_ns")))
 		len -= 3;
-	if (field->f->format == REC_FMT_LEN && ends_with(field->f->name, len, "_len"))
+	if (record_format__is_length(field->f->format) && ends_with(field->f->name, len, "_len"))
 		len -= 4;
 	field->prefix_len =
 		(uint8_t)snprintf(field->prefix, PREFIX_SIZE,
@@ -313,6 +313,27 @@ static uint64_t load(const struct rec *rec, const struct record_field *f)
 	return v;
 }
 
+/* A list of addresses; @text is aligned as the fixed part of a record is. */
+static void print_addrs(struct printer *p, const char *text, size_t len)
+{
+	uint64_t addr;
+	size_t at;
+
+	if (p->json)
+		out__char(p->out, '[');
+	for (at = 0; at + sizeof(addr) <= len; at += sizeof(addr)) {
+		if (at)
+			out__char(p->out, ',');
+		memcpy(&addr, text + at, sizeof(addr));
+		print_hex(p, addr);
+		out__room(p->out);
+	}
+	if (p->json)
+		out__char(p->out, ']');
+	else if (!len)
+		out__char(p->out, '-');
+}
+
 static void print_number(struct printer *p, const struct record_field *f, uint64_t v)
 {
 	switch (f->format) {
@@ -361,6 +382,9 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_FILE_CALL:
 	case REC_FMT_DMA_CALL:
 	case REC_FMT_DMA_DIR:
+	case REC_FMT_SAMPLE_EVENT:
+	case REC_FMT_STACK_KIND:
+	case REC_FMT_STACK_BY:
 		print_named(p, f->format, v);
 		break;
 	default:
@@ -389,6 +413,9 @@ static void print_fields(struct printer *p, const struct rec *rec, const struct 
 		if (field->f->format == REC_FMT_LEN) {
 			text = record__text(rec, nth++, &len);
 			print_quoted(p, text, len);
+		} else if (field->f->format == REC_FMT_ADDRS) {
+			text = record__text(rec, nth++, &len);
+			print_addrs(p, text, len);
 		} else if (field->f->format == REC_FMT_COMM) {
 			comm = (const char *)rec + field->f->offset;
 			print_quoted(p, comm, strnlen(comm, REC_COMM_LEN));

@@ -78,7 +78,10 @@ static const struct opt rows[] = {
 	 OPT_OFFSET(record_opts, target.all)},
 	{"probe", 'e', OPT_LIST, "NAME,...", "record only these probes (see 'xpugap list probes')",
 	 .more = "The probe task is always among them: by it the children and threads of CMD are "
-		 "followed.",
+		 "followed. 'default' stands for those that are on by default. sample:HZ takes HZ "
+		 "samples a second of each cpu. pmu:NAME,NAME counts these events (see 'xpugap "
+		 "list counters'), names of processors' events as libpfm4 has them, or UNIT/EVENT/ "
+		 "of /sys/bus/event_source/devices.",
 	 OPT_OFFSET(record_opts, probes)},
 	{"require", 0, OPT_LIST, "NAME,...", "fail if one of these probes cannot be attached",
 	 .more = "Without it, a probe that cannot be attached is said and the rest is recorded.",
@@ -644,7 +647,7 @@ static bool check_asked(const struct record_opts *o, int argc, const char *const
 		log_error("record what? (xpugap record [OPTIONS] -- CMD [ARG...], or -p PID)");
 		return false;
 	}
-	return !excludes(o, argc, attach) && !check_memory(o->memory) && !probe__check(probes) &&
+	return !excludes(o, argc, attach) && !check_memory(o->memory) &&
 	       !probe__check_required(require, probes);
 }
 
@@ -656,9 +659,9 @@ static int run(const void *values, int argc, char **argv)
 		.signal_fd = -1,
 		.out.fd = -1,
 	};
-	const char **probes = opt_list__names(&o->probes), **require = opt_list__names(&o->require);
+	const char **require = opt_list__names(&o->require);
+	struct probe_list probes;
 	struct recorder_opts ropts = {
-		.probes = probes,
 		.require = require,
 		.memory_bytes = o->memory,
 		.caller = &r.caller,
@@ -673,9 +676,13 @@ static int run(const void *values, int argc, char **argv)
 	};
 	int status = EXIT_USAGE;
 
+	if (probe_list__parse(&probes, &o->probes))
+		goto out;
+	ropts.probes = probes.names;
+	ropts.args = probes.args;
 	if (o->quiet)
 		log__set_level(LOG_WARNING);
-	if (!check_asked(o, argc, probes, require) ||
+	if (!check_asked(o, argc, probes.names, require) ||
 	    record_parts__init(&r.parts, &o->parts, o->output, o->source != NULL))
 		goto out;
 	if (o->source) {
@@ -702,7 +709,7 @@ out:
 	record_target__free(&r.target);
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);
-	free(probes);
+	probe_list__free(&probes);
 	free(require);
 	return status;
 }

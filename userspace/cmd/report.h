@@ -51,7 +51,7 @@ struct fact {
 	double share; /* of the section's time; NaN: of nothing */
 };
 
-#define FACTS_MAX 64
+#define FACTS_MAX 96
 
 /* A stream of steps, or where there is no trace of it, a bench of the logs. */
 struct report_workload {

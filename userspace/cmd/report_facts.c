@@ -162,6 +162,37 @@ static void set_shares(struct report_workload *w, enum fact_section section, dou
 			f->share = f->total / total;
 }
 
+struct pmu_member {
+	int group;
+	size_t counter;
+};
+
+static double pmu_value(const struct step *step, const void *arg)
+{
+	const struct pmu_member *m = arg;
+
+	return step->pmu[m->group][m->counter];
+}
+
+/* What counters of the hook pmu counted for a group. */
+static int pmu_facts(const struct report *r, struct report_workload *w, int group,
+		     enum fact_section section)
+{
+	const struct steps_counter *c;
+	struct pmu_member m = {.group = group};
+	struct fact *f;
+	int err = 0;
+
+	for (; m.counter < STEPS_PMU && !err; m.counter++) {
+		c = steps_pmu__counter(steps__pmu(r->steps), m.counter);
+		if (!c)
+			continue;
+		f = add_fact(w, section, c->is_ns ? FACT_NS : FACT_COUNT, c->name, c->name);
+		err = f ? fill(f, w->stream, pmu_value, &m) : -ENOMEM;
+	}
+	return err;
+}
+
 static int group_facts(const struct report *r, struct report_workload *w, int group,
 		       enum fact_section section)
 {
@@ -169,7 +200,7 @@ static int group_facts(const struct report *r, struct report_workload *w, int gr
 	struct member m = {.group = group};
 	struct fact *f;
 	size_t i;
-	int err;
+	int err = 0;
 
 	for (i = 0; i < NMEMBERS; i++) {
 		if (!is_known(r, i))
@@ -186,8 +217,9 @@ static int group_facts(const struct report *r, struct report_workload *w, int gr
 		if (members[i].rare && f->total == 0)
 			drop_last(w);
 	}
+	err = pmu_facts(r, w, group, section);
 	set_shares(w, section, total);
-	return 0;
+	return err;
 }
 
 static int all_facts(const struct report *r, struct report_workload *w)

@@ -194,8 +194,9 @@ static void write_facts(struct json *j, const struct report_workload *w)
 
 static void write_stream(struct json *j, const struct report *r, const struct step_stream *st)
 {
+	const struct column *columns;
+	size_t i, ncolumns = steps__columns(r->steps, &columns);
 	struct step_row row;
-	size_t i;
 
 	json__u64(j, "pid", st->pid);
 	json__u64(j, "tid", st->tid);
@@ -209,7 +210,7 @@ static void write_stream(struct json *j, const struct report *r, const struct st
 	for (i = 0; i < st->n; i++) {
 		step__row(&row, r->steps, st, &st->steps[i]);
 		json__flat_object(j, NULL);
-		columns__json(j, step_columns, nstep_columns, &row);
+		columns__json(j, columns, ncolumns, &row);
 		json__end_object(j);
 	}
 	json__end_array(j);
@@ -298,7 +299,7 @@ int report__print_json(const struct report *r, FILE *out)
 
 int report__print_csv(const struct report *r, FILE *out)
 {
-	struct analysis_table t = {.columns = step_columns, .ncolumns = nstep_columns};
+	struct analysis_table t;
 	const struct report_workload *w;
 	struct step_row *rows;
 	size_t n = 0, i, k;
@@ -312,6 +313,7 @@ int report__print_csv(const struct report *r, FILE *out)
 	}
 	for (i = 0; i < r->nworkloads; i++)
 		n += r->workloads[i].stream ? r->workloads[i].stream->n : 0;
+	t.ncolumns = steps__columns(r->steps, &t.columns);
 	rows = calloc(n + 1, sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
@@ -320,8 +322,7 @@ int report__print_csv(const struct report *r, FILE *out)
 		for (k = 0; w->stream && k < w->stream->n; k++)
 			step__row(&rows[n++], r->steps, w->stream, &w->stream->steps[k]);
 	}
-	err = table__print(out, TABLE_CSV, step_columns, nstep_columns, rows, n, sizeof(*rows),
-			   NULL);
+	err = table__print(out, TABLE_CSV, t.columns, t.ncolumns, rows, n, sizeof(*rows), NULL);
 	free(rows);
 	return err;
 }

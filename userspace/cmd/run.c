@@ -161,7 +161,8 @@ static int start_recorder(struct run *r)
 	struct recorder_opts opts = {
 		.fd = r->trace.fd,
 		.caller = &r->caller,
-		.probes = r->probes,
+		.probes = r->probes->names,
+		.args = r->probes->args,
 	};
 
 	r->recorder = recorder__new(&opts);
@@ -308,20 +309,20 @@ static int run(const void *values, int argc, char **argv)
 	struct run_opts o = *(const struct run_opts *)values;
 	struct run r = {.o = &o, .argc = argc, .argv = argv, .epoll_fd = -1, .signal_fd = -1};
 	const struct workload *chosen[workload__count() + 1];
-	const char **probes = opt_list__names(&o.probes);
+	struct probe_list probes;
 	int n = workload__select(argv, argc, chosen), status = EXIT_USAGE;
 
 	r.trace.fd = -1;
-	r.probes = probes;
-	if (n < 0 || check_opts(&o, chosen, n) || probe__check(probes))
+	if (probe_list__parse(&probes, &o.probes) || n < 0 || check_opts(&o, chosen, n))
 		goto out;
+	r.probes = &probes;
 	if (o.devices.n == 0)
 		o.devices = (struct opt_list){.items = default_devices, .n = 1};
 	if (caller__get(&r.caller, o.as_root) == 0 && resolve(&r, chosen, n) == 0)
 		status = run_all(&r) || r.failed || r.asked ? EXIT_FAILED : EXIT_OK;
 out:
 	release(&r);
-	free(probes);
+	probe_list__free(&probes);
 	return status;
 }
 

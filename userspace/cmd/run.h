@@ -14,6 +14,7 @@
 #include "userspace/cmd/output.h"
 #include "userspace/lib/caller.h"
 #include "userspace/lib/opt.h"
+#include "userspace/source/probe_list.h"
 #include "userspace/source/recorder.h"
 #include "workloads/suite/workload.h"
 
@@ -43,7 +44,7 @@ struct run_row {
 struct run {
 	const struct run_opts *o;
 	struct caller caller;
-	const char *const *probes; /* NULL: the defaults */
+	const struct probe_list *probes;
 	int argc;
 	char **argv; /* operands */
 	struct run_row *rows;

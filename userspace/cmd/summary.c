@@ -168,6 +168,11 @@ static int add_record(struct summary *s, const struct trace_event *ev)
 	case REC_TASK_FORK:
 		s->tasks++;
 		return 0;
+	case REC_PMU_COUNTER:
+		return summary_pmu__define(s, (const struct rec_pmu_counter *)rec);
+	case REC_PMU_READ:
+		summary_pmu__add(s, (const struct rec_pmu_read *)rec);
+		return 0;
 	default:
 		return 0;
 	}
@@ -269,6 +274,7 @@ void summary__free(struct summary *s)
 	for (slot = map__next(&s->counters, NULL); slot; slot = map__next(&s->counters, slot))
 		free(slot->value);
 	map__free(&s->counters);
+	summary_pmu__free(s);
 	free(s->facts);
 	free(s->path);
 	free(s);

@@ -44,6 +44,19 @@ struct summary_clock {
 	uint64_t first_host_ns, first_ticks;
 };
 
+#define SUMMARY_PMU_MAX 16
+
+/* A counter of the hook pmu, over all threads. */
+struct summary_pmu {
+	char *name, *unit, *by, *why;
+	uint64_t number;
+	int64_t err;
+	double count; /* times @scale it is in @unit */
+	double scale;
+	double running_pct; /* of the time in which it was wanted */
+	uint64_t enabled_ns, running_ns;
+};
+
 struct summary {
 	char *path;
 	struct trace_info info;
@@ -57,6 +70,8 @@ struct summary {
 	struct summary_count counts[REC_TYPE_MAX]; /* by type */
 	uint64_t rings, cpus, user_rings;
 	uint64_t tasks; /* that belong to the target */
+	struct summary_pmu pmu[SUMMARY_PMU_MAX];
+	size_t n_pmu;
 	struct losses losses;
 	/* not for others */
 	struct map counters; /* HOOK_COUNT by hook and cpu: the last one counts */
@@ -66,5 +81,11 @@ struct summary {
 /* Read the trace at @path. NULL with errno after printing why. */
 struct summary *summary__read(const char *path);
 void summary__free(struct summary *s);
+
+/* ---- inside: summary_pmu.c ---- */
+
+int summary_pmu__define(struct summary *s, const struct rec_pmu_counter *rec);
+void summary_pmu__add(struct summary *s, const struct rec_pmu_read *rec);
+void summary_pmu__free(struct summary *s);
 
 #endif

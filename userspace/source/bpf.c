@@ -99,6 +99,33 @@ static int write_hooks(struct source *s)
 	return err;
 }
 
+static int write_counter(struct source *s, unsigned int number, const struct hook_counter *c)
+{
+	const char *const texts[] = {c->event.name, c->event.unit, c->event.by, c->why};
+	const struct rec_pmu_counter rec = {
+		.hdr = {.type = REC_PMU_COUNTER, .time_ns = hostclock__now()},
+		.counter = number,
+		.err = c->err,
+		.scale = c->event.scale,
+		.config = c->event.attr.config,
+		.config1 = c->event.attr.config1,
+		.type = c->event.attr.type,
+	};
+
+	return trace_writer__append_text(s->writer, TRACE_RING_META, &rec.hdr, texts, 4);
+}
+
+static int write_counters(struct source *s)
+{
+	const struct hook_counter *c;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && (c = hooks__counter(s->hooks, i)); i++)
+		err = write_counter(s, i, c);
+	return err;
+}
+
 static int write_marks(struct source *s)
 {
 	return s->marks ? write_hook(s, REC_HOOK_MARK, mark_live__report(s->marks)) : 0;
@@ -241,6 +268,7 @@ static void bpf_close(struct source *s)
 static int bpf_open(struct source **out, const struct source_ctx *ctx)
 {
 	struct hooks_opts opts = {.probes = ctx->probes,
+				  .args = ctx->args,
 				  .memory_bytes = ctx->memory_bytes,
 				  .attach = ctx->attach,
 				  .no_btf = ctx->no_btf,
@@ -277,7 +305,7 @@ static int bpf_start(struct source *s)
 {
 	s->checked_ns = s->counted_ns = hostclock__now();
 	hooks__attach(s->hooks);
-	return write_hooks(s);
+	return write_counters(s) ?: write_hooks(s);
 }
 
 static int bpf_add(struct source *s, pid_t pid)

@@ -227,7 +227,7 @@ static void fill_field(struct source *s, void *rec, const struct record_field *f
 	} else if (f->format == REC_FMT_REAL) {
 		real = (double)(draw(s) % 100000) / 100;
 		memcpy(at, &real, sizeof(real));
-	} else if (f->format != REC_FMT_PAD && f->format != REC_FMT_LEN) {
+	} else if (f->format != REC_FMT_PAD && !record_format__is_length(f->format)) {
 		v = draw_value(s, f);
 		memcpy(at, &v, f->width);
 	}

@@ -175,6 +175,7 @@ void hooks__free(struct hooks *h)
 		return;
 	for (i = 0; i < FAMILIES; i++)
 		family__close(&h->family[i]);
+	pmu_hooks__close(h);
 	free_maps(h);
 	free(h);
 }

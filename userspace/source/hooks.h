@@ -12,12 +12,15 @@
 
 #include "bpf/include/events.h"
 #include "bpf/include/shared.h"
+#include "userspace/pmu/event.h"
+#include "userspace/source/probe_list.h"
 #include "userspace/source/ring.h"
 
 struct hooks;
 
 struct hooks_opts {
 	const char *const *probes; /* names; NULL: the defaults */
+	struct probe_args args;	   /* of probes */
 	uint64_t memory_bytes;	   /* of all rings; 0: the default */
 	bool attach;		   /* the task hook is needed whatever else is */
 	bool no_btf;		   /* do as where the kernel does not describe its types */
@@ -35,6 +38,7 @@ struct hook_report {
 	int err;	     /* why the way above was not taken, or why none was: -errno or 0 */
 	char way[64];	     /* "tp_btf", ...; of parts: "fence tp_btf, job tp_btf" */
 	const char *without; /* NULL, or a probe of the family that this way does not record */
+	bool partial;	     /* some of what was asked for is refused: the reason says what */
 	char reason[256];    /* what is missing and the remedy; "" where nothing is */
 };
 
@@ -60,6 +64,22 @@ const struct hook_report *hooks__report(struct hooks *h, enum rec_hook_id hook);
 /* Of one probe: what can be said of it alone, or of its family. */
 struct probe;
 const struct hook_report *hooks__probe_report(struct hooks *h, const struct probe *p);
+
+/*
+ * struct hook_counter - a counter of the pmu hook
+ * @err: it cannot be opened, and @why
+ * @fds: of each cpu, or -1
+ */
+struct hook_counter {
+	struct pmu_event event;
+	int err;
+	int *fds;
+	char why[PMU_WHY_MAX];
+};
+
+/* The @i-th of those that were asked for, as PMU_READ records call it; NULL past the last, or where
+ * the hook was not. */
+const struct hook_counter *hooks__counter(const struct hooks *h, unsigned int i);
 
 /*
  * Let @obj, opened but not loaded, use the maps that all hooks share. 0, or -errno: -ENODEV when

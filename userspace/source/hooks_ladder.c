@@ -13,8 +13,12 @@
 #include "bpf/hooks/irq_plain.skel.h"
 #include "bpf/hooks/lock.skel.h"
 #include "bpf/hooks/lock_plain.skel.h"
+#include "bpf/hooks/pmu.skel.h"
+#include "bpf/hooks/pmu_plain.skel.h"
 #include "bpf/hooks/reclaim.skel.h"
 #include "bpf/hooks/reclaim_plain.skel.h"
+#include "bpf/hooks/sample.skel.h"
+#include "bpf/hooks/sample_plain.skel.h"
 #include "bpf/hooks/sched.skel.h"
 #include "bpf/hooks/sched_count.skel.h"
 #include "bpf/hooks/sched_hot.skel.h"
@@ -313,6 +317,70 @@ static int open_block_plain(struct hooks *h, struct family *f)
 /* The kernel runs no program at a classic tracepoint inside of another such one or of perf's. */
 #define SKIPPED ", nor what happens while another hook's program runs"
 
+#define NO_CYCLES "the kernel has no counter of the processor's cycles (no PMU, as in most guests)"
+
+/*
+ * Samples by cycles or by a clock: of the object's two programs one is loaded. The clock is tried
+ * where there are no cycles to count.
+ */
+#define OPEN_SAMPLE(name)                                                                          \
+	static int open_##name##_as(struct hooks *h, struct family *f, bool cycles)                \
+	{                                                                                          \
+		struct name##_bpf *s = name##_bpf__open();                                         \
+                                                                                                   \
+		if (!s)                                                                            \
+			return -errno;                                                             \
+		ADOPT(f, s);                                                                       \
+		s->rodata->sample_event = cycles ? REC_SAMPLE_CYCLES : REC_SAMPLE_CPU_CLOCK;       \
+		s->rodata->max_frames = perf_hooks__max_frames(s->rodata->max_frames);             \
+		bpf_program__set_autoload(s->progs.sample_cycles, cycles);                         \
+		bpf_program__set_autoload(s->progs.sample_clock, !cycles);                         \
+		return 0;                                                                          \
+	}                                                                                          \
+	static int open_##name##_cycles(struct hooks *h, struct family *f)                         \
+	{                                                                                          \
+		int err = perf_hooks__try_cycles();                                                \
+                                                                                                   \
+		if (err && err != -EACCES && err != -EPERM)                                        \
+			f->lack = NO_CYCLES;                                                       \
+		return err ? err : open_##name##_as(h, f, true);                                   \
+	}                                                                                          \
+	static int open_##name##_clock(struct hooks *h, struct family *f)                          \
+	{                                                                                          \
+		return open_##name##_as(h, f, false);                                              \
+	}
+
+OPEN_SAMPLE(sample)
+OPEN_SAMPLE(sample_plain)
+
+static int open_pmu(struct hooks *h, struct family *f)
+{
+	int err = pmu_hooks__open(h, f);
+	struct pmu_bpf *s = err ? NULL : pmu_bpf__open();
+
+	if (!s)
+		return err ? err : -errno;
+	ADOPT(f, s);
+	s->rodata->n_counters = pmu_hooks__count(h, (uint8_t *)s->rodata->counter_numbers);
+	return bpf_map__set_max_entries(s->maps.pmu_events, h->ncpus * PMU_COUNTERS);
+}
+
+static int open_pmu_plain(struct hooks *h, struct family *f)
+{
+	int err = *h->facts.tracefs ? pmu_hooks__open(h, f) : -ENODEV;
+	struct pmu_plain_bpf *s = err ? NULL : pmu_plain_bpf__open();
+
+	if (!s)
+		return err ? err : -errno;
+	ADOPT(f, s);
+	s->rodata->n_counters = pmu_hooks__count(h, (uint8_t *)s->rodata->counter_numbers);
+	FIELD(h, "sched/sched_switch", "prev_pid", (uint32_t *)&s->rodata->at_prev_pid);
+	FIELD(h, "sched/sched_switch", "next_pid", (uint32_t *)&s->rodata->at_next_pid);
+	return bpf_map__set_max_entries(s->maps.pmu_events, h->ncpus * PMU_COUNTERS);
+}
+
+#define CLOCK_LACKS "where time goes while interrupts are off: such samples fall right behind"
+
 /* The sched hook stands first: what the others do depends on it. */
 const struct ladder ladders[] = {
 	{REC_HOOK_SCHED,
@@ -344,6 +412,15 @@ const struct ladder ladders[] = {
 	 {{"tp_btf", "", .open = {open_reclaim}},
 	  {"tracepoint", "whose limit was hit" SKIPPED, .plain = true,
 	   .open = {open_reclaim_plain}}}},
+	{REC_HOOK_SAMPLE,
+	 {{"cycles", "", .open = {open_sample_cycles}},
+	  {"cpu-clock", CLOCK_LACKS, .open = {open_sample_clock}},
+	  {"cycles", "", .plain = true, .open = {open_sample_plain_cycles}},
+	  {"cpu-clock", CLOCK_LACKS, .plain = true, .open = {open_sample_plain_clock}}}},
+	{REC_HOOK_PMU,
+	 {{"tp_btf", "", .ready = pmu_hooks__give, .open = {open_pmu}},
+	  {"tracepoint", "what happens while another hook's program runs", .plain = true,
+	   .ready = pmu_hooks__give, .open = {open_pmu_plain}}}},
 	{REC_HOOK_BLOCK,
 	 {{"tp_btf", "", .open = {open_block}},
 	  {"tracepoint", "the file, the disk's name, what workers write later, and flushes" SKIPPED,

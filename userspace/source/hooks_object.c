@@ -177,9 +177,9 @@ static void report_rung(const struct hooks *h, struct family *f, const struct ru
 		return;
 	}
 	snprintf(better, sizeof(better), "%s",
-		 !h->plain	? r->reason
-		 : h->facts.btf ? "type information is not used"
-				: NO_BTF);
+		 !h->plain || *r->reason ? r->reason
+		 : h->facts.btf		 ? "type information is not used"
+					 : NO_BTF);
 	snprintf(r->reason, sizeof(r->reason), "%.*s: does not tell %s",
 		 (int)(sizeof(r->reason) - strlen(rung->lacks) - 20), better, rung->lacks);
 }
@@ -206,8 +206,10 @@ void family__load(struct hooks *h, const struct ladder *l)
 		return;
 	f->report.state = REC_HOOK_REFUSED;
 	f->at = 0;
-	if (h->maps) /* else the reason is there */
+	if (h->maps) { /* else the reason is there */
+		*f->report.reason = '\0';
 		load_from(h, l);
+	}
 	if (!f->obj && f->report.err == -ENXIO) /* no way is wrong: there is nothing to see */
 		f->report.state = REC_HOOK_OFF;
 }
@@ -246,10 +248,13 @@ static int attach_program(struct hooks *h, struct family *f, struct bpf_program 
 	return 0;
 }
 
-static int attach_all(struct hooks *h, struct family *f)
+static int attach_all(struct hooks *h, struct family *f, const struct rung *rung)
 {
 	struct bpf_program *prog;
-	int err;
+	int err = rung->ready ? rung->ready(h, f) : 0;
+
+	if (err)
+		return err;
 
 	bpf_object__for_each_program(prog, f->obj)
 	{
@@ -269,7 +274,7 @@ int family__attach(struct hooks *h, const struct ladder *l)
 
 	while (f->obj) {
 		libbpf_words__clear();
-		err = attach_all(h, f);
+		err = attach_all(h, f, &l->rungs[f->at]);
 		if (!err)
 			break;
 		family__explain(h, f, "attach", err);

@@ -44,6 +44,9 @@ struct hooks {
 	unsigned int ncpus;
 	struct cpu_state *cpus;
 	size_t cpus_bytes;
+	struct hook_counter counters[PMU_COUNTERS];
+	unsigned int ncounters;
+	char counters_why[PMU_WHY_MAX]; /* of those that are refused */
 	const struct cgroup_ref *group; /* that is followed */
 	struct hook_report parts;	/* what hooks__report() says of a family of several */
 	uint64_t moved;			/* what the task hook's counter was when we looked */
@@ -59,6 +62,7 @@ struct hooks {
  * @lacks: what it does not tell that the first does; "": nothing, it is as good
  * @without: a probe of the family that it does not record, of those that have several
  * @plain: for kernels that do not describe their types, on which no other rung is tried
+ * @ready: called when the object is loaded and before it is attached: 0 or -errno; may be NULL
  * @open: objects that record the same in different ways, of which the first that the kernel takes
  *	  is used
  */
@@ -67,6 +71,7 @@ struct rung {
 	const char *lacks;
 	const char *without;
 	bool plain;
+	int (*ready)(struct hooks *h, struct family *f);
 	int (*open[MAX_VARIANTS + 1])(struct hooks *h, struct family *f);
 };
 
@@ -120,6 +125,20 @@ void family__close(struct family *f);
 
 /* Attach @prog to its perf event, which goes by the program's name, on all cpus that are on. */
 int perf_hooks__attach(struct hooks *h, struct family *f, struct bpf_program *prog);
+
+/* Open the counters that are asked for: 0, or -errno if none can be, which @f then explains. */
+int pmu_hooks__open(struct hooks *h, struct family *f);
+/* How many could be opened, and the places of these among those that were asked for. */
+unsigned int pmu_hooks__count(const struct hooks *h, uint8_t numbers[PMU_COUNTERS]);
+/* Give them to the object, which is loaded. 0 or -errno. */
+int pmu_hooks__give(struct hooks *h, struct family *f);
+void pmu_hooks__close(struct hooks *h);
+
+/* Can the processor's cycles be counted? 0 or -errno. */
+int perf_hooks__try_cycles(void);
+
+/* Frames that the kernel takes of a stack, at most @most. */
+uint32_t perf_hooks__max_frames(uint32_t most);
 
 /* Whatever is recorded, the task hook is what follows the target's children and threads. */
 bool ladder__wanted(const struct hooks_opts *o, const struct ladder *l);

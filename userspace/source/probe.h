@@ -21,6 +21,8 @@
 	X(fence, GPU, true, "work that devices were given: who waits, until when, which driver")   \
 	X(job, GPU, true, "jobs of GPUs: time in the kernel's queue and in the device, ring")      \
 	X(dma, GPU, false, "memory mapped for devices and unmapped: device, bytes, direction")     \
+	X(sample, SAMPLE, false, "what runs on the cpus, with stacks (sample:HZ, 99 a second)")    \
+	X(pmu, PMU, false, "counters, for each thread (pmu:NAME,..., see 'xpugap list counters')") \
 	X(map, SIDEBAND, true, "files mapped to be executed, with their build ids")                \
 	X(mark, MARK, true, "steps, units, ranges, spans and counters of the program itself")
 

@@ -94,6 +94,7 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 	struct source_ctx ctx = {
 		.writer = r->writer,
 		.probes = o->probes,
+		.args = o->args,
 		.memory_bytes = o->memory_bytes,
 		.no_btf = o->no_btf,
 		.attach = o->attach,
@@ -264,7 +265,8 @@ static const struct hook_report *report_of(const struct recorder *r, const struc
 static bool is_refused(const struct recorder *r, const struct probe *p, const struct hook_report *h,
 		       bool required)
 {
-	if (h->state == REC_HOOK_REFUSED || (h->without && strcmp(h->without, p->name) == 0))
+	if (h->state == REC_HOOK_REFUSED || (h->without && strcmp(h->without, p->name) == 0) ||
+	    (h->partial && required))
 		return true;
 	return h->state == REC_HOOK_OFF && *h->reason && (required || r->probes);
 }
@@ -288,6 +290,9 @@ static int check_hooks(struct recorder *r)
 		refused = is_refused(r, p, h, required);
 		if (refused)
 			say_refused(p, h, required);
+		else if (h->partial)
+			log_warning("probe '%s' lacks some of what was asked for: %s", p->name,
+				    h->reason);
 		else if (!refused && h->state == REC_HOOK_DEGRADED)
 			log_warning("probe '%s' uses '%s': %s", p->name, h->way, h->reason);
 		if (required && (refused || h->state != REC_HOOK_DEGRADED))

@@ -29,12 +29,14 @@
 
 #include "bpf/include/events.h"
 #include "userspace/lib/caller.h"
+#include "userspace/source/probe_list.h"
 
 struct recorder;
 
 struct recorder_opts {
 	int fd;			     /* where the trace goes; stays the caller's */
 	const char *const *probes;   /* names, NULL-terminated; NULL: the defaults */
+	struct probe_args args;	     /* of probes */
 	const char *const *require;  /* probes without which there is no recording */
 	uint64_t memory_bytes;	     /* of all rings together; 0: the default */
 	const struct caller *caller; /* whose processes are recorded; NULL: ours */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "userspace/source/probe_list.h"
 #include "userspace/trace/trace.h"
 
 struct cgroup_ref;
@@ -21,6 +22,7 @@ struct source_ctx {
 	pid_t target;		     /* root of the recorded tree; 0: none yet, see add */
 	uid_t uid;		     /* whom the targets run as, besides ourselves */
 	const char *const *probes;   /* names asked for, NULL-terminated; NULL: the defaults */
+	struct probe_args args;	     /* of probes */
 	uint64_t memory_bytes;	     /* of all its rings together; 0: the source's default */
 	bool attach;		     /* targets run before the recording */
 	bool no_python;		     /* mark: leave PYTHONPATH of the targets alone */

@@ -28,7 +28,7 @@
 	 .offset = offsetof(this_rec, fname),                                                      \
 	 .width = REC_COMM_LEN,                                                                    \
 	 .format = REC_FMT_COMM},
-#define IS_LEN(t, fname, fmt) +(REC_FMT_##fmt == REC_FMT_LEN)
+#define IS_LEN(t, fname, fmt) +(REC_FMT_##fmt == REC_FMT_LEN || REC_FMT_##fmt == REC_FMT_ADDRS)
 #define IS_LEN_COMM(fname)
 
 /* A function for each record, because only inside one can "this_rec" name its struct. */
@@ -165,6 +165,24 @@ static const char *const dma_dirs[] = {
 	[REC_DMA_NO_DIR] = "none",
 };
 
+static const char *const sample_events[] = {
+	[REC_SAMPLE_UNKNOWN] = "unknown",
+	[REC_SAMPLE_CYCLES] = "cycles",
+	[REC_SAMPLE_CPU_CLOCK] = "cpu-clock",
+};
+
+static const char *const stack_kinds[] = {
+	[REC_STACK_UNKNOWN] = "unknown",
+	[REC_STACK_KERNEL] = "kernel",
+	[REC_STACK_USER] = "user",
+};
+
+static const char *const stack_bys[] = {
+	[REC_STACK_BY_UNKNOWN] = "unknown",
+	[REC_STACK_BY_KERNEL] = "kernel",
+	[REC_STACK_BY_EH] = "eh_frame",
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -191,6 +209,12 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(dma_calls);
 	case REC_FMT_DMA_DIR:
 		LOOK_UP(dma_dirs);
+	case REC_FMT_SAMPLE_EVENT:
+		LOOK_UP(sample_events);
+	case REC_FMT_STACK_KIND:
+		LOOK_UP(stack_kinds);
+	case REC_FMT_STACK_BY:
+		LOOK_UP(stack_bys);
 	default:
 		return NULL;
 	}
@@ -221,7 +245,7 @@ const char *record__text(const struct rec *rec, unsigned int i, size_t *len)
 		return NULL;
 	text = base + d->size;
 	for (f = 0; f < d->n_fields; f++) {
-		if (d->fields[f].format != REC_FMT_LEN)
+		if (!record_format__is_length(d->fields[f].format))
 			continue;
 		*len = load_u32(base + d->fields[f].offset);
 		if (nth++ == i)
@@ -245,7 +269,7 @@ int record__check(const struct rec *rec)
 	if (rec->size < need)
 		return -EINVAL;
 	for (f = 0; f < d->n_fields; f++)
-		if (d->fields[f].format == REC_FMT_LEN)
+		if (record_format__is_length(d->fields[f].format))
 			need += load_u32((const char *)rec + d->fields[f].offset);
 	return need <= rec->size ? 0 : -EINVAL;
 }
@@ -267,9 +291,11 @@ struct rec *record__build(void *buf, size_t size, const struct rec *fixed, const
 	memcpy(buf, fixed, d->size);
 	used = d->size;
 	for (f = 0; f < d->n_fields; f++) {
-		if (d->fields[f].format != REC_FMT_LEN)
+		if (!record_format__is_length(d->fields[f].format))
 			continue;
-		len = nth < n && texts[nth] ? strlen(texts[nth]) : 0;
+		len = nth < n && texts[nth] && d->fields[f].format == REC_FMT_LEN
+			      ? strlen(texts[nth])
+			      : 0;
 		if (len > size - used)
 			len = size - used;
 		if (len)

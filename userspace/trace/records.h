@@ -35,12 +35,22 @@ enum record_format {
 	REC_FMT_FILE_CALL,
 	REC_FMT_DMA_CALL,
 	REC_FMT_DMA_DIR,
+	REC_FMT_SAMPLE_EVENT,
+	REC_FMT_STACK_KIND,
+	REC_FMT_STACK_BY,
 	REC_FMT_CHAR,
 	REC_FMT_CPU,
 	REC_FMT_LEN,
+	REC_FMT_ADDRS,
 	REC_FMT_PAD,
 	REC_FMT_COMM, /* REC_COMM_LEN bytes of text */
 };
+
+/* Is the field the length of a part of the tail? */
+static inline bool record_format__is_length(enum record_format format)
+{
+	return format == REC_FMT_LEN || format == REC_FMT_ADDRS;
+}
 
 struct record_field {
 	const char *name;
@@ -55,7 +65,7 @@ struct record_desc {
 	uint16_t hook;
 	uint16_t size; /* of the head and the fixed part */
 	uint16_t n_fields;
-	uint16_t n_texts; /* strings in the tail */
+	uint16_t n_texts; /* strings and lists in the tail */
 	bool has_tail;
 	const char *name;
 	const char *what;
@@ -76,8 +86,9 @@ const char *record__hook_name(uint32_t hook);
 const char *record__value_name(enum record_format format, uint64_t value);
 
 /*
- * The @i-th string of the tail of @rec, not NUL-terminated; *@len is its length. NULL with 0 if
- * there is none. Only for records that passed record__check(), as all that a reader delivers did.
+ * The @i-th string, or list, of the tail of @rec, not NUL-terminated; *@len is its length. NULL
+ * with 0 if there is none. Only for records that passed record__check(), as all that a reader
+ * delivers did.
  */
 const char *record__text(const struct rec *rec, unsigned int i, size_t *len);
 
@@ -99,8 +110,9 @@ static inline bool record__is_plain(const struct rec *rec)
 
 /*
  * Build a record with a tail in @buf of @size bytes: the head and fixed part are copied from
- * @fixed (of its type's size), the LEN fields and the size are set from the @n strings. Strings
- * that do not fit are cut. Returns the record, NULL if not even the fixed part fits.
+ * @fixed (of its type's size), the LEN fields (no ADDRS: their parts stay empty) and the size are
+ * set from the @n strings. Strings that do not fit are cut. Returns the record, NULL if not even
+ * the fixed part fits.
  */
 struct rec *record__build(void *buf, size_t size, const struct rec *fixed, const char *const *texts,
 			  unsigned int n);
