@@ -207,6 +207,10 @@ pids=
 compare inside
 "$XPUGAP" record -f -o t --cgroup /no/such/group 2>err && fail "a group that there is none of"
 grep -q "cannot record control group '/no/such/group': there is none" err || fail "nothing said of the group"
+for none in '' . .. ../../../../../etc; do
+	"$XPUGAP" record -f -o t --cgroup "$none" --max-duration 100ms 2>err && fail "'$none' is taken for a group"
+	grep -q "there is none" err || fail "nothing said of '$none'"
+done
 "$XPUGAP" record -f -o t --cgroup /etc/passwd 2>err && fail "a file"
 grep -q "it is none, but another file" err || fail "nothing said of the file"
 exit 0

@@ -144,6 +144,23 @@ refuse "--max-size does not go with --source" --source fake:records=10 --max-siz
 refuse "a program does not go with --source" --source fake:records=10 -- true
 refuse "--pace does not go with" --pace -- true
 
+# ---- the file that was there stays until there is something better, and its loss is said ----
+
+"$XPUGAP" record -q -e mark -o t4 -- true 2>err || fail "record"
+cp t4 t5
+"$XPUGAP" record -q -f -o t5 -- ./nothing-of-that-name 2>err && fail "ran what does not exist"
+cmp -s t4 t5 || fail "a recording that did not begin took the old one away"
+"$XPUGAP" record -q -f -e ioctl --require sched -o t5 -- true 2>err && fail "recorded without what is required"
+cmp -s t4 t5 || fail "a recording that was refused took the old one away"
+"$XPUGAP" record -q -f --source replay:t5 -o t5 2>err || fail "a trace cannot be replayed onto itself"
+"$XPUGAP" dump t4 >out 2>err || fail "dump"
+"$XPUGAP" dump t5 2>err | grep -v 'key="replay.trace"' | cmp -s out - || fail "replayed onto itself it is another"
+"$XPUGAP" record -q -f --source replay:nothing -o t5 2>err && fail "replayed nothing"
+"$XPUGAP" info t5 >out 2>err || fail "the old one is gone where there is no source"
+[ "$(echo t5*)" = t5 ] || fail "left: $(echo t5*)"
+"$XPUGAP" record -q -f -e mark -o t5 -- rm t5 2>err && fail "the trace is gone, and that is no failure"
+grep -q "'t5' was removed" err || fail "it is not said that the trace is gone"
+
 # ---- a directory whose name is no text; a full one ----
 
 dir=$(printf 'D\xff')

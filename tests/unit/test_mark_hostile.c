@@ -240,6 +240,29 @@ Test(mark_hostile, cut_and_punch)
 	mark_hub__free(h);
 }
 
+/* What nobody can have lost is a loss of unknown size, and does not make sums wrap. */
+Test(mark_hostile, impossible_losses)
+{
+	struct mark_hub *h = hub();
+	int fd = region(right_size(), MARK_SEALS);
+	struct mark_region *r = mmap(NULL, right_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct mark_hub_stats st;
+
+	say(h, &good, sizeof(good), &fd, 1);
+	r->used = SLOTS;
+	r->lost = 7;
+	cr_assert_eq(alive(h), 1);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.lost, 7);
+	r->lost = 3; /* it goes back */
+	r->ring[1].lost = (uint64_t)-1000;
+	cr_assert_eq(alive(h), 1);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.lost, 7);
+	cr_assert_eq(lost_bad, 2);
+	mark_hub__free(h);
+}
+
 static int stop_scribbling;
 
 static void *scribble(void *arg)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +39,17 @@ static int open_stream(struct output *o)
 	return err;
 }
 
+/* Replaced, not cut: who reads the old one keeps it; and not before there is something better. */
+static int create_beside(struct output *o)
+{
+	if (asprintf(&o->beside, "%s.XXXXXX", o->path) < 0) {
+		o->beside = NULL;
+		return -ENOMEM;
+	}
+	o->fd = mkostemp(o->beside, O_CLOEXEC); /* 0600 */
+	return o->fd < 0 ? -errno : 0;
+}
+
 static int create(struct output *o, bool force)
 {
 	struct stat st;
@@ -44,9 +57,8 @@ static int create(struct output *o, bool force)
 	if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
 		return open_stream(o);
 	}
-	/* replaced, not cut: who reads the old one keeps it */
-	if (force && unlink(o->path) < 0 && errno != ENOENT)
-		return -errno;
+	if (force && lstat(o->path, &st) == 0 && !S_ISDIR(st.st_mode))
+		return create_beside(o);
 	o->fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return o->fd < 0 ? -errno : 0;
 }
@@ -55,7 +67,7 @@ int output__open(struct output *o, const char *path, bool force, const struct ca
 {
 	int err;
 
-	*o = (struct output){.path = path, .fd = -1};
+	*o = (struct output){.path = path, .fd = -1, .caller = caller};
 	if (strcmp(path, "-") == 0) {
 		err = open_stdout(o);
 		if (err && err != -ENOTTY)
@@ -73,27 +85,62 @@ int output__open(struct output *o, const char *path, bool force, const struct ca
 	return err;
 }
 
+int output__replace(struct output *o)
+{
+	int err;
+
+	if (!o->beside)
+		return 0;
+	err = o->caller ? caller__files_as(o->caller) : 0;
+	if (!err && rename(o->beside, o->path) < 0)
+		err = -errno;
+	caller__files_as(NULL);
+	if (err) {
+		log_error("'%s' cannot be replaced, the trace is in '%s': %s", o->path, o->beside,
+			  log__err(err));
+		return err;
+	}
+	free(o->beside);
+	o->beside = NULL;
+	return 0;
+}
+
+/* Is the file where it was made? Others may have removed it, or replaced it by theirs. */
+static bool is_there(const struct output *o)
+{
+	struct stat ours, there;
+
+	return fstat(o->fd, &ours) == 0 && lstat(o->beside ? o->beside : o->path, &there) == 0 &&
+	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
 int output__close(struct output *o)
 {
 	int err = 0;
 
+	if (o->fd >= 0 && !o->stream && !is_there(o)) {
+		log_error("'%s' was removed or replaced while it was written: the trace is lost",
+			  o->path);
+		err = -ENOENT;
+	}
 	if (o->fd >= 0 && close(o->fd) < 0) {
 		err = -errno;
 		log_error("cannot write '%s': %s", o->path, log__err(err));
 	}
 	o->fd = -1;
+	free(o->beside);
+	o->beside = NULL;
 	return err;
 }
 
 void output__discard(struct output *o)
 {
-	struct stat ours, there;
-
 	/* only the file that was created here, not what may have taken its name since */
-	if (o->fd >= 0 && !o->stream && fstat(o->fd, &ours) == 0 && lstat(o->path, &there) == 0 &&
-	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
-		unlink(o->path);
+	if (o->fd >= 0 && !o->stream && is_there(o))
+		unlink(o->beside ? o->beside : o->path);
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
+	free(o->beside);
+	o->beside = NULL;
 }

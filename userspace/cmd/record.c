@@ -519,13 +519,14 @@ static void discard(struct record *r)
 
 static int record(struct record *r, char **argv)
 {
-	int err = *argv ? begin(r, argv) : begin_attached(r);
+	int err = *argv ? begin(r, argv) : begin_attached(r), replaced;
 
 	if (err) {
 		discard(r);
 		return EXIT_FAILED;
 	}
-	err = end(r, loop(r));
+	replaced = output__replace(&r->out);
+	err = end(r, loop(r)) ?: replaced;
 	if (!r->launch)
 		return err ? EXIT_FAILED : EXIT_OK;
 	wait_target(r);

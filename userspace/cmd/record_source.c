@@ -57,7 +57,7 @@ static int copy(const struct source_ops *ops, const struct source_ctx *ctx, stru
 	}
 	log_info("'%s': %llu records, %s", out->path, (unsigned long long)stats.records,
 		 format__bytes(bytes, sizeof(bytes), stats.bytes));
-	return output__close(out) ?: err;
+	return (output__replace(out) ?: output__close(out)) ?: err;
 }
 
 int record_source(const struct record_source_opts *o)

@@ -67,8 +67,8 @@ static int check_process(pid_t pid)
 	}
 	if (check_rights(pid)) {
 		log_error("cannot record process %d: '%s' may not be looked into: it is another "
-			  "user's, or has more rights than we (run it as root)",
-			  pid, st.comm);
+			  "user's, or has more rights than we%s",
+			  pid, st.comm, geteuid() ? " (run it as root)" : "");
 		return -EPERM;
 	}
 	return 0;
@@ -102,7 +102,7 @@ static int find_group(struct record_target *t, const char *path)
 {
 	int err = cgroup__find(&t->group, path);
 
-	snprintf(t->name, sizeof(t->name), "control group");
+	snprintf(t->name, sizeof(t->name), "control group '%.40s'", path);
 	if (err == -ENOENT)
 		log_error("cannot record control group '%s': there is none (see "
 			  "/proc/PID/cgroup of what you mean)",

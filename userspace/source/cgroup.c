@@ -163,7 +163,21 @@ static int by_name(void *arg, const struct cgroup_mount *m)
 		return -ENAMETOOLONG;
 	if (stat(s->g->path, &s->st) || !S_ISDIR(s->st.st_mode))
 		return 0;
-	return take(s, m);
+	/* a path may lead out of the hierarchy */
+	return by_device(s, m);
+}
+
+/* Has it a part "." or ".."? A group has no such name. */
+static bool climbs(const char *path)
+{
+	size_t n;
+
+	for (; *path; path += n + (path[n] == '/')) {
+		n = strcspn(path, "/");
+		if ((n == 1 || n == 2) && strspn(path, ".") >= n)
+			return true;
+	}
+	return false;
 }
 
 int cgroup__find(struct cgroup_ref *g, const char *path)
@@ -173,6 +187,8 @@ int cgroup__find(struct cgroup_ref *g, const char *path)
 	int ret;
 
 	*g = (struct cgroup_ref){0};
+	if (!*path || (!exists && climbs(path)))
+		return -ENOENT;
 	if (exists && S_ISDIR(s.st.st_mode)) {
 		if (!realpath(path, g->path))
 			return -errno;

@@ -23,6 +23,7 @@
 #define MAX_RUNS      4096U
 #define MAX_TID	      (1U << 22)
 #define MAX_HELD_NS   400000000ULL /* that a record being written may hold up the others */
+#define MOST_LOST     (1ULL << 40) /* marks between two sweeps */
 #define MAX_HELD_FILL 50	   /* nor when a ring is so full, in per cent */
 
 struct sweep {
@@ -106,8 +107,11 @@ bool mark_drain__is_empty(const struct mark_process *p)
 /* Nothing can be made out any more: what was in it is one loss of unknown size. */
 static void give_up(const struct mark_map *m, struct mark_slot *slot)
 {
-	log_warning("a mark ring of process %d is damaged: its marks are not recorded any more",
-		    m->process->pid);
+	if (!m->process->damaged) /* said of the first */
+		log_warning("a mark ring of process %d is damaged: its marks are not recorded any "
+			    "more",
+			    m->process->pid);
+	m->process->damaged = true;
 	slot->damaged = true;
 	slot->bad++;
 	__atomic_store_n(&m->shm->ring[slot - m->slot].closed, 1, __ATOMIC_RELEASE);
@@ -443,6 +447,10 @@ static int report_counter(struct sweep *s, const uint64_t *counter, uint64_t *re
 	if (!more)
 		return 0;
 	*reported = now;
+	if (more > MOST_LOST) { /* nobody can have lost so much: the program wrote there */
+		s->hub->stats.bad++;
+		return report_lost(s, REC_LOST_BAD, 1, tid);
+	}
 	s->hub->stats.lost += more;
 	return report_lost(s, REC_LOST_MARK, more, tid);
 }

@@ -49,6 +49,7 @@ struct mark_process {
 	uint32_t image;
 	bool nested; /* in a pid namespace below ours */
 	bool gone;
+	bool damaged; /* a ring of it was: said */
 	int pidfd;
 };
 

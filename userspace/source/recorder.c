@@ -370,7 +370,9 @@ int recorder__add(struct recorder *r, pid_t pid)
 	for (i = 0; i < r->nsources; i++) {
 		err = r->ops[i]->add ? r->ops[i]->add(r->sources[i], pid) : 0;
 		if (err) {
-			log_error("cannot record process %d: %s", pid, log__err(err));
+			log_error("cannot record process %d: %s", pid,
+				  err == -ESRCH ? "it ended before the hooks were attached"
+						: log__err(err));
 			return err;
 		}
 	}

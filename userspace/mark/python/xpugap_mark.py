@@ -14,7 +14,8 @@
 
 Every function may be called at any time, from any thread, in processes made by fork and spawn.
 When nothing records, or the library is not installed, they do nothing; if a recorder waits for
-marks and there is no library, standard error says so once. xpugap_mark(3) says what each means;
+marks and there is no library, standard error says so once. A program must not fail for being
+recorded: a mark with a value of the wrong type is dropped, the first with a word. xpugap_mark(3) says what each means;
 names and values are as there.
 """
 
@@ -129,6 +130,16 @@ now = _c["now"]
 correlation = _c["correlation"]
 
 
+_BAD = (TypeError, ValueError, OverflowError, ctypes.ArgumentError)
+_refused = []
+
+
+def _refuse(error):
+    if not _refused:
+        _refused.append(error)
+        print(f"xpugap_mark: a mark is dropped: {error}", file=sys.stderr)
+
+
 class _Steps(threading.local):
     """Numbers of the steps of a thread that gives none."""
 
@@ -161,9 +172,12 @@ def step(number=None, items=0):
     if number is None:
         number = _steps.next()
     if _recorder[0] or _step_probe[0]:
-        if number.__class__ is not int or items.__class__ is not int:
-            number, items = operator.index(number), operator.index(items)
-        _step(number, items)
+        try:
+            if number.__class__ is not int or items.__class__ is not int:
+                number, items = operator.index(number), operator.index(items)
+            _step(number, items)
+        except _BAD as error:
+            _refuse(error)
 
 
 def step_end(items=0):
@@ -174,60 +188,90 @@ def step_end(items=0):
 def unit_begin(unit_id, kind="unit"):
     """A unit of work with an id of its own begins, on this thread."""
     if _recorder[0]:
-        _unit_begin(unit_id, _text(kind))
+        try:
+            _unit_begin(unit_id, _text(kind))
+        except _BAD as error:
+            _refuse(error)
 
 
 def unit_handover(unit_id):
     """This thread carries the unit from now on."""
     if _recorder[0]:
-        _unit_handover(unit_id)
+        try:
+            _unit_handover(unit_id)
+        except _BAD as error:
+            _refuse(error)
 
 
 def unit_end(unit_id, items=0):
     """The unit ended after `items`."""
     if _recorder[0]:
-        _unit_end(unit_id, items)
+        try:
+            _unit_end(unit_id, items)
+        except _BAD as error:
+            _refuse(error)
 
 
 def range_begin(name):
     """A named range of this thread opens; ranges nest."""
     if _recorder[0] or _begin_probe[0]:
-        _range_begin(_text(name))
+        try:
+            _range_begin(_text(name))
+        except _BAD as error:
+            _refuse(error)
 
 
 def range_end(name):
     """The innermost range of that name closes."""
     if _recorder[0] or _end_probe[0]:
-        _range_end(_text(name))
+        try:
+            _range_end(_text(name))
+        except _BAD as error:
+            _refuse(error)
 
 
 def role(name):
     """What this thread does: "loader", "pin", "server"."""
     if _recorder[0]:
-        _role(_text(name))
+        try:
+            _role(_text(name))
+        except _BAD as error:
+            _refuse(error)
 
 
 def counter(name, value):
     """A value over time: "loss", "queue_depth"."""
     if _recorder[0]:
-        _counter(_text(name), value)
+        try:
+            _counter(_text(name), value)
+        except _BAD as error:
+            _refuse(error)
 
 
 def device(number, name):
     """Name the device that spans call `number`."""
-    _device(number, _text(name))
+    try:
+        _device(number, _text(name))
+    except _BAD as error:
+        _refuse(error)
 
 
 def launch(number, queue, kind, name, corr):
     """This thread hands work to a queue of a device; the span with the same `corr` follows."""
     if _recorder[0]:
-        _launch(number, queue, kind, _text(name), corr)
+        try:
+            _launch(number, queue, kind, _text(name), corr)
+        except _BAD as error:
+            _refuse(error)
 
 
 def span(number, queue, kind, name, start_ns, end_ns, corr=0, size=0):
     """Work of a device queue that has ended, times as now(); `size`: bytes moved by a copy."""
     if _recorder[0]:
-        _span(number, queue, kind, _text(name), start_ns, end_ns, corr, size)
+        try:
+            _span(number, queue, kind, _text(name), start_ns, end_ns, corr, size)
+        except _BAD as error:
+            _refuse(error)
 
 
 class range:  # pylint: disable=redefined-builtin,invalid-name
