@@ -278,7 +278,7 @@ static int make_record(struct source *s, const struct record_desc *d)
 	} else if (d->type == REC_SCHED_SWITCH) {
 		s->current[cpu] = r.sw.next_tid;
 	}
-	return d->has_tail ? append_text(s, ring, &r.rec, texts, d->n_texts)
+	return d->has_tail ? append_text(s, ring, &r.rec, texts, sizeof(texts) / sizeof(texts[0]))
 			   : append(s, ring, &r.rec);
 }
 
