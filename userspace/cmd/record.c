@@ -366,7 +366,9 @@ static int begin(struct record *r, char **argv)
 	if (err)
 		return err;
 	prepare_wait_tree(r);
-	err = launch__exec(r->launch);
+	err = recorder__flush(r->recorder);
+	if (!err)
+		err = launch__exec(r->launch);
 	set_deadline(r);
 	return err;
 }
@@ -383,6 +385,8 @@ static int begin_attached(struct record *r)
 		err = record_target__add(&r->target, r->recorder);
 	if (!err && !grows)
 		err = give_up_rights(r);
+	if (!err)
+		err = recorder__flush(r->recorder);
 	if (!err)
 		log_info("recording %s until it %s (or Ctrl-C)", r->name,
 			 r->opts->target.all ? "is asked to end"

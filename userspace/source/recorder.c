@@ -335,7 +335,6 @@ static void run_before_others(void)
 
 int recorder__start(struct recorder *r)
 {
-	struct sweep w;
 	unsigned int i;
 	int err;
 
@@ -353,12 +352,14 @@ int recorder__start(struct recorder *r)
 	r->started = true;
 	if (r->mark && !has_tasks(r))
 		source_mark__tell_tasks(r->mark);
-	err = check_hooks(r);
-	if (err)
-		return err;
-	/* from now on there is a file that opens; if it takes nothing, the target runs all the same
-	 */
-	err = sweep(r, &w, true);
+	return check_hooks(r);
+}
+
+int recorder__flush(struct recorder *r)
+{
+	struct sweep w;
+	int err = sweep(r, &w, true);
+
 	return r->err ? 0 : err;
 }
 

@@ -65,6 +65,13 @@ const char *const *recorder__env(const struct recorder *r);
 /* Records flow from here on. 0 or -errno. */
 int recorder__start(struct recorder *r);
 
+/*
+ * What has come so far goes to the file, which opens from then on, whatever happens. 0 or -errno
+ * (printed); a file that takes nothing is no reason not to go on: it is printed here, and returned
+ * by the next poll.
+ */
+int recorder__flush(struct recorder *r);
+
 /* Record the tree of @pid, a process that is ours to see, from now on. 0 or -errno. */
 int recorder__add(struct recorder *r, pid_t pid);
 
