@@ -213,8 +213,20 @@ Test(trace_parts, say_again_who_lives)
 	PUT(1450, 1, TASK_FORK, task_fork, 11, .child_tid = 14, .child_pid = 14, .comm = "brief");
 	/* and its id was taken again */
 	PUT(1600, 1, TASK_FORK, task_fork, 11, .child_tid = 13, .child_pid = 13, .comm = "other");
+	/* a name that is read before its task; an end after which other rings may still tell of
+	 * before */
+	PUT(1650, 0, TASK_COMM, task_comm, 15, .pid = 15, .comm = "named");
+	PUT(1640, 1, TASK_FORK, task_fork, 11, .child_tid = 15, .child_pid = 15, .comm = "parent");
+	PUT(2100, 0, TASK_EXIT, task_exit, 12, .pid = 11);
+	PUT(2200, 0, TASK_EXIT, task_exit, 16, .pid = 16);
+	PUT(1660, 1, TASK_FORK, task_fork, 11, .child_tid = 16, .child_pid = 16, .comm = "late");
+	PUT(2300, 0, TASK_EXIT, task_exit, 17, .pid = 17); /* nothing else is known of it */
 	next(2000, &a);
-	cr_expect_eq(a.tasks, 4);
+	cr_expect_eq(a.tasks, 6);
+	t = task_of(&a, 15);
+	cr_assert_not_null(t);
+	cr_expect_str_eq(t->comm, "named");
+	cr_expect_not_null(task_of(&a, 16));
 	cr_expect_eq(a.types[REC_TASK_FORK] + a.types[REC_TASK_EXIT] + a.types[REC_TASK_COMM], 0);
 	t = task_of(&a, 10);
 	cr_assert_not_null(t);

@@ -8,9 +8,14 @@
 
 #include "userspace/trace/grow.h"
 
+/*
+ * Rings are read one after the other, so what comes first need not have been first: the name that a
+ * task took may come before what tells of the task.
+ */
 struct task {
-	struct rec_task rec;
-	uint64_t ended_ns; /* 0: it lives */
+	struct rec_task rec; /* pid 0: nothing told of it yet */
+	uint64_t ended_ns;   /* 0: it lives */
+	uint64_t comm_ns;    /* since when it has its name, 0: as rec says */
 };
 
 /* A mapping, shared with the processes that were forked since. */
@@ -222,6 +227,16 @@ static void add_neighbour(struct trace_carry *c, uint32_t tid)
 	*slot = tid;
 }
 
+/* What @rec says, but for a name that the task took since. */
+static void describe(struct task *t, const struct rec_task *rec)
+{
+	const struct rec_task before = t->rec;
+
+	t->rec = *rec;
+	if (t->comm_ns > rec->hdr.time_ns)
+		memcpy(t->rec.comm, before.comm, sizeof(t->rec.comm));
+}
+
 /* @rec says who the task is from now on, unless its end was told already. */
 static int set_task(struct trace_carry *c, const struct rec_task *rec)
 {
@@ -234,15 +249,18 @@ static int set_task(struct trace_carry *c, const struct rec_task *rec)
 	t = get_task(c, rec->hdr.tid);
 	if (!t)
 		return -ENOMEM;
-	if (t->ended_ns && rec->hdr.time_ns <= t->ended_ns)
+	if (t->ended_ns && rec->hdr.time_ns <= t->ended_ns) {
+		if (!t->rec.pid)
+			describe(t, rec);
 		return 0;
+	}
 	if (t->ended_ns)
 		c->ended--;
 	else if (t->rec.pid)
 		leave(c, t->rec.pid, rec->hdr.time_ns);
 	if (rec->flags & REC_TASK_NEIGHBOUR && !(t->rec.flags & REC_TASK_NEIGHBOUR))
 		add_neighbour(c, rec->hdr.tid);
-	t->rec = *rec;
+	describe(t, rec);
 	t->ended_ns = 0;
 	return join(c, rec->pid, rec->hdr.time_ns);
 }
@@ -304,12 +322,21 @@ static int on_exec(struct trace_carry *c, const struct rec_task_exec *rec)
 	return set_task(c, &task) ?: on_exit_of(c, rec->old_tid, rec->hdr.time_ns);
 }
 
-static void on_comm(struct trace_carry *c, const struct rec_task_comm *rec)
+static int on_comm(struct trace_carry *c, const struct rec_task_comm *rec)
 {
 	struct task *t = map__get(&c->tasks, rec->hdr.tid);
 
-	if (t)
-		memcpy(t->rec.comm, rec->comm, sizeof(t->rec.comm));
+	if (!t && c->tasks.n >= CARRY_MAX_TASKS)
+		return 0;
+	if (!t)
+		t = get_task(c, rec->hdr.tid);
+	if (!t)
+		return -ENOMEM;
+	if (rec->hdr.time_ns < t->comm_ns)
+		return 0;
+	memcpy(t->rec.comm, rec->comm, sizeof(t->rec.comm));
+	t->comm_ns = rec->hdr.time_ns;
+	return 0;
 }
 
 int carry_task__feed(struct trace_carry *c, const struct rec *rec)
@@ -324,8 +351,7 @@ int carry_task__feed(struct trace_carry *c, const struct rec *rec)
 	case REC_TASK_EXIT:
 		return on_exit_of(c, rec->tid, rec->time_ns);
 	case REC_TASK_COMM:
-		on_comm(c, (const void *)rec);
-		return 0;
+		return on_comm(c, (const void *)rec);
 	case REC_MAP:
 		return on_map(c, (const void *)rec);
 	case REC_MAP_FORK:
@@ -439,7 +465,7 @@ int carry_task__tell(struct trace_carry *c, const struct carry_teller *t)
 	for (slot = map__next(&c->tasks, NULL); !err && slot; slot = map__next(&c->tasks, slot)) {
 		task = slot->value;
 		/* of one that has ended since the sweep began, other rings may still tell */
-		if (task->ended_ns && task->ended_ns < t->time_ns)
+		if (!task->rec.pid || (task->ended_ns && task->ended_ns < t->time_ns))
 			continue;
 		rec = task->rec;
 		rec.hdr.time_ns = t->time_ns;
