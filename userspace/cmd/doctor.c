@@ -116,7 +116,6 @@ static size_t add_hooks(struct row *r)
 	h = hooks__new(&(struct hooks_opts){.probes = names, .args.events = counters});
 	if (!h)
 		return 0;
-	n = 0;
 	hooks__attach(h);
 	source_sideband__probe(&sideband);
 	for (p = probe_table; p->name; p++) {

@@ -36,7 +36,7 @@ static int parse_flight(struct record_parts *p, const char *text)
 
 	p->window_bytes = DEFAULT_WINDOW_BYTES;
 	if (n < sizeof(time))
-		memcpy(time, text, n);
+		snprintf(time, sizeof(time), "%.*s", (int)n, text);
 	if (opt__parse_time(time, &p->window_ns) ||
 	    (comma && opt__parse_size(comma + 1, &p->window_bytes))) {
 		log_error("record: --flight: '%s' is not understood, expected a time and perhaps a "

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The objects of the gpu hook, whose probes are attached each for itself. */
-#include <alloca.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -225,11 +224,14 @@ static int each_entry(const struct family *f, const char *name, void *key, size_
 		      void *value, int (*tell)(void *arg, const void *key, const void *value),
 		      void *arg)
 {
-	void *last = NULL, *copy = alloca(key_size);
+	uint64_t copy[8];
+	void *last = NULL;
 	int fd, err = 0;
 
 	if (!f->obj)
 		return 0;
+	if (key_size > sizeof(copy))
+		return -E2BIG;
 	fd = bpf_object__find_map_fd_by_name(f->obj, name);
 	if (fd < 0)
 		return fd;
