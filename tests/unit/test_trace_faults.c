@@ -119,9 +119,20 @@ static void expect_cut_short_in(struct trace_reader *r, const struct shared *s, 
 	trace_reader__free(r);
 }
 
+/* The index may have had no room: who looks for records by it finds all of them. */
 static void expect_cut_short(const char *path, const struct shared *s)
 {
+	const struct trace_filter ioctls = {.types = TRACE_TYPE(REC_IOCTL)};
+	struct trace_reader *r = trace_reader__open(path);
+	struct trace_event ev;
+	uint64_t n = 0;
+
 	expect_cut_short_in(trace_reader__open(path), s, 0);
+	cr_assert_eq(trace_reader__filter(r, &ioctls), 0);
+	while (trace_reader__next(r, &ev) == 1)
+		n++;
+	cr_assert_eq(n + s->stats.lost, s->appended);
+	trace_reader__free(r);
 }
 
 static void limit_file_size(int flags, rlim_t limit)

@@ -189,6 +189,7 @@ struct record {
 	bool adopts;	    /* what the target leaves behind becomes our child */
 	bool recording;
 	int status;	      /* of the target, as waitpid() gives it */
+	int replaced;	      /* 0, or why the file that was there still is */
 	uint64_t deadline_ns; /* 0: none */
 };
 
@@ -362,6 +363,7 @@ static int begin(struct record *r, char **argv)
 		err = write_target(r);
 	if (err)
 		return err;
+	r->replaced = output__replace(&r->out); /* with our rights, and before the target runs */
 	err = give_up_rights(r);
 	if (err)
 		return err;
@@ -383,6 +385,8 @@ static int begin_attached(struct record *r)
 		err = recorder__start(r->recorder);
 	if (!err)
 		err = record_target__add(&r->target, r->recorder);
+	if (!err)
+		r->replaced = output__replace(&r->out);
 	if (!err && !grows)
 		err = give_up_rights(r);
 	if (!err)

@@ -181,7 +181,7 @@ int caller__files_as(const struct caller *c)
 		files_as_ourselves();
 		return 0;
 	}
-	if (!c->sudo)
+	if (!c->sudo || geteuid() == c->uid) /* we have become him already */
 		return 0;
 	err = keep_groups();
 	if (!err && setgroups(c->ngroups, c->groups) < 0)

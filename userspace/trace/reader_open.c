@@ -205,8 +205,9 @@ static uint64_t find_offset(struct trace_reader *r, const struct trace_filter *f
 	uint64_t offset = 0;
 	uint32_t i;
 
-	if (!has_end(r, &end) || read_head_at(r, &head, end.first_ns, CHUNK_INDEX) ||
-	    head.count > INDEX_MAX || head.stored != head.count * sizeof(*index))
+	if (!has_end(r, &end) || read_head_at(r, &head, end.first_ns, CHUNK_INDEX) || !head.count ||
+	    head.count > INDEX_MAX || /* one that had no room has no entries */
+	    head.stored != head.count * sizeof(*index))
 		return 0;
 	index = malloc(head.stored + 1);
 	if (index && read_at(r->in.fd, index, head.stored, end.first_ns + sizeof(head)) == 0 &&
