@@ -7,7 +7,7 @@
 set -u
 
 cd "$TMPDIR" || exit 1
-trap 'rm -f rows said trace events' EXIT
+trap 'rm -f rows known said trace events' EXIT
 
 fail() {
 	echo "$*"
@@ -31,7 +31,10 @@ jq -e '(.[] | select(.name == "lockdown")) as $l | (.[] | select(.name == "trace
 "$XPUGAP" record -o trace -- sh -c 'echo it runs; exit 7' >said 2>&1
 grep -q "'sh' exited with status 7" said || fail "the program did not end well: $(cat said)"
 grep -qx 'it runs' said || fail "the program did not run: $(cat said)"
-for probe in $(jq -r '.[] | select(.kind == "hook" and .state == "missing") | .name' rows); do
+"$XPUGAP" list probes --json >known || fail "list"
+# those that are off are not asked for
+for probe in $(jq -r --slurpfile list known '[$list[0].probes[] | select(.default) | .name] as $on |
+	.[] | select(.kind == "hook" and .state == "missing" and (.name | IN($on[]))) | .name' rows); do
 	grep -q "cannot attach probe '$probe': .*lockdown (confidentiality)" said ||
 		fail "nothing is said of '$probe': $(cat said)"
 done
