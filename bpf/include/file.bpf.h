@@ -446,6 +446,22 @@ static __always_inline bool file__opened(struct hook_counts *h, struct task_stru
 	return true;
 }
 
+/* What FILE_IO and FILE_BLOCKED have in common, which are two types. */
+#define COPY_CALL(rec, c)                                                                          \
+	do {                                                                                       \
+		(rec)->offset = (c)->offset;                                                       \
+		(rec)->asked = (c)->asked;                                                         \
+		(rec)->inode = (c)->inode;                                                         \
+		(rec)->dev = (c)->dev;                                                             \
+		(rec)->mount = (c)->mount;                                                         \
+		(rec)->fs = (c)->fs;                                                               \
+		(rec)->fd = (c)->fd;                                                               \
+		(rec)->to_fd = (c)->to_fd;                                                         \
+		(rec)->flags = (c)->flags;                                                         \
+		(rec)->call = (c)->call;                                                           \
+		(rec)->pad = 0;                                                                    \
+	} while (0)
+
 static __always_inline void file__end(struct hook_counts *h, struct task_struct *task,
 				      const struct file_call *c, __u64 start, long ret)
 {
@@ -460,17 +476,7 @@ static __always_inline void file__end(struct hook_counts *h, struct task_struct 
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->duration_ns = rec->hdr.time_ns - start;
 	rec->ret = ret;
-	rec->offset = c->offset;
-	rec->asked = c->asked;
-	rec->inode = c->inode;
-	rec->dev = c->dev;
-	rec->mount = c->mount;
-	rec->fs = c->fs;
-	rec->fd = c->fd;
-	rec->to_fd = c->to_fd;
-	rec->flags = c->flags;
-	rec->call = c->call;
-	rec->pad = 0;
+	COPY_CALL(rec, c);
 	ring__submit(h, rec);
 	cost__end(h, t);
 }
@@ -512,17 +518,7 @@ static __always_inline void file__blocked(struct task_struct *task, const struct
 	rec->hdr.tid = task->pid;
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->start_ns = c->start_ns;
-	rec->offset = c->offset;
-	rec->asked = c->asked;
-	rec->inode = c->inode;
-	rec->dev = c->dev;
-	rec->mount = c->mount;
-	rec->fs = c->fs;
-	rec->fd = c->fd;
-	rec->to_fd = c->to_fd;
-	rec->flags = c->flags;
-	rec->call = c->call;
-	rec->pad = 0;
+	COPY_CALL(rec, c);
 	if (*(const volatile __u64 *)&c->start_ns == rec->start_ns) {
 		ring__submit_preemptible(h, rec);
 	} else { /* it returned meanwhile, and what was copied may be of another */

@@ -75,7 +75,7 @@ Test(mark_paths, nothing)
 
 	plant("bin/xpugap");
 	find(&p, "bin");
-	cr_expect_str_empty(p.library);
+	cr_expect_str_empty(p.lib);
 	cr_expect_str_empty(p.static_library);
 	cr_expect_str_empty(p.header);
 	cr_expect_str_empty(p.python);
@@ -93,7 +93,7 @@ Test(mark_paths, build)
 	plant("build/xpugap_mark-uninstalled.pc");
 	plant("lib/libxpugap_mark.so.1"); /* of another one, installed where the tree lies */
 	find(&p, "build");
-	is_at(p.library, "build/libxpugap_mark.so.1");
+	is_at(p.lib, "build/libxpugap_mark.so.1");
 	is_at(p.static_library, "build/libxpugap_mark.a");
 	is_at(p.header, "build/include/xpugap_mark.h");
 	is_at(p.python, "build/python");
@@ -110,7 +110,7 @@ Test(mark_paths, installed)
 	plant("usr/include/xpugap_mark.h");
 	plant("usr/share/xpugap/python/xpugap_mark.py");
 	find(&p, "usr/bin");
-	is_at(p.library, "usr/lib64/libxpugap_mark.so.1");
+	is_at(p.lib, "usr/lib64/libxpugap_mark.so.1");
 	cr_expect_str_empty(p.static_library);
 	is_at(p.header, "usr/include/xpugap_mark.h");
 	is_at(p.python, "usr/share/xpugap/python");
@@ -119,7 +119,7 @@ Test(mark_paths, installed)
 
 TestSuite(mark_env, .init = begin, .fini = end);
 
-static const struct mark_paths paths = {.library = "/b/lib.so", .python = "/b/python"};
+static const struct mark_paths paths = {.lib = "/b/lib.so", .python = "/b/python"};
 
 /* What stands for @name in @e, or NULL. */
 static const char *value(const struct mark_env *e, const char *name)
@@ -185,7 +185,7 @@ Test(mark_env, of_the_caller)
 Test(mark_env, no_folder)
 {
 	const char *const folders[] = {"", "/a:b"};
-	struct mark_paths odd = {.library = ""};
+	struct mark_paths odd = {.lib = ""};
 	struct mark_env e;
 
 	for (size_t i = 0; i < 2; i++) {

@@ -20,12 +20,12 @@ static void print_folder(const char *option, const char *file)
 
 static void print_compile(const struct mark_paths *p)
 {
-	if (!*p->library || !*p->header)
+	if (!*p->lib || !*p->header)
 		return;
 	printf("%-*scc prog.c", LABEL_WIDTH, "compile with");
 	print_folder("-I", p->header);
-	print_folder("-L", p->library);
-	print_folder("-Wl,-rpath,", p->library);
+	print_folder("-L", p->lib);
+	print_folder("-Wl,-rpath,", p->lib);
 	puts(" -lxpugap_mark");
 }
 
@@ -35,7 +35,7 @@ void info_paths__print(bool as_json)
 	const struct {
 		const char *key, *label, *path;
 	} rows[] = {
-		{"library", "library", p.library},
+		{"library", "library", p.lib},
 		{"static_library", "static library", p.static_library},
 		{"header", "header", p.header},
 		{"python", "Python module in", p.python},

@@ -60,8 +60,8 @@ int mark_env__init(struct mark_env *e, const char *address, const struct mark_pa
 	*e = (struct mark_env){0};
 	if (address)
 		err = add(e, "%s=%s", MARK_ENV, address);
-	if (!err && *paths->library && !(library && *library))
-		err = add(e, "%s=%s", MARK_LIB_ENV, paths->library);
+	if (!err && *paths->lib && !(library && *library))
+		err = add(e, "%s=%s", MARK_LIB_ENV, paths->lib);
 	if (!err && python)
 		err = add_python(e, paths->python);
 	return err;

@@ -46,7 +46,7 @@ void mark_paths__find_from(struct mark_paths *p, const char *bin)
 					      MULTIARCH "/pkgconfig", NULL};
 	static const char *const build[] = {".", NULL};
 
-	find(p->library, bin, lib_dirs, "libxpugap_mark.so.1", false);
+	find(p->lib, bin, lib_dirs, "libxpugap_mark.so.1", false);
 	find(p->static_library, bin, lib_dirs, "libxpugap_mark.a", false);
 	find(p->header, bin, header_dirs, "xpugap_mark.h", false);
 	find(p->python, bin, python_dirs, "xpugap_mark.py", true);

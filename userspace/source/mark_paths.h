@@ -10,7 +10,7 @@
 
 /* Absolute paths; "" for what is not there. */
 struct mark_paths {
-	char library[PATH_MAX];	       /* libxpugap_mark.so.1 */
+	char lib[PATH_MAX];	       /* libxpugap_mark.so.1 */
 	char static_library[PATH_MAX]; /* libxpugap_mark.a */
 	char header[PATH_MAX];	       /* xpugap_mark.h */
 	char python[PATH_MAX];	       /* the folder that holds xpugap_mark.py and nothing else */
