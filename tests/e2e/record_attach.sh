@@ -12,12 +12,8 @@ processes=${1:-20} threads=${2:-50}
 # shellcheck disable=SC2086 # several
 trap 'kill $pids 2>/dev/null; wait; rm -rf t out err events go truth "$copy"' EXIT
 
-fail() {
-	echo "FAIL: $*"
-	echo "--- said:"
-	cat err
-	exit 1
-}
+# shellcheck source=tests/common.sh
+. "$SRC/tests/common.sh"
 
 said() {
 	grep -q -- "$1" err || fail "nothing said of '$1'"
@@ -31,15 +27,6 @@ refuse() {
 	got=$?
 	[ $got = "$want" ] || fail "'record $*' exited with $got instead of $want"
 	[ -e none ] && fail "'record $*' left a trace"
-}
-
-# until COMMAND...: wait until it succeeds
-until_so() {
-	for _ in $(seq 600); do
-		"$@" && return
-		sleep 0.1
-	done
-	fail "never so: $*"
 }
 
 # what those before left must not be taken for what is to come

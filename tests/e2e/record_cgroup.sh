@@ -26,20 +26,8 @@ clean() {
 }
 trap clean EXIT
 
-fail() {
-	echo "FAIL: $*"
-	echo "--- said:"
-	cat err
-	exit 1
-}
-
-until_so() {
-	for _ in $(seq 600); do
-		"$@" && return
-		sleep 0.1
-	done
-	fail "never so: $*"
-}
+# shellcheck source=tests/common.sh
+. "$SRC/tests/common.sh"
 
 # mounts TYPE WORD: where such hierarchies are mounted that have WORD in their options
 mounts() {

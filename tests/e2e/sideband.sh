@@ -12,20 +12,8 @@ pids=
 # shellcheck disable=SC2086 # several
 trap 'kill $pids 2>/dev/null; wait; rm -f t out err events in libmine.so gone ids' EXIT
 
-fail() {
-	echo "FAIL: $*"
-	echo "--- said:"
-	cat err
-	exit 1
-}
-
-until_so() {
-	for _ in $(seq 600); do
-		"$@" && return
-		sleep 0.1
-	done
-	fail "never so: $*"
-}
+# shellcheck source=tests/common.sh
+. "$SRC/tests/common.sh"
 
 echo 'int mine(void) { return 1; }' | gcc -shared -fPIC -Wl,--build-id=sha1 -x c -o libmine.so - ||
 	exit 1

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# For tests that are shell scripts: how they fail, showing what a command said in the file err.
+
+fail() {
+	echo "FAIL: $*"
+	echo "--- said:"
+	cat err
+	exit 1
+}
+
+# until_so COMMAND...: wait until it succeeds
+until_so() {
+	for _ in $(seq 600); do
+		"$@" && return
+		sleep 0.1
+	done
+	fail "never so: $*"
+}
