@@ -9,12 +9,8 @@ set -u
 cd "$TMPDIR" || exit 1
 trap 'umount small 2>/dev/null; rm -rf t* out err events small prog dir' EXIT
 
-fail() {
-	echo "FAIL: $*"
-	echo "--- said:"
-	cat err
-	exit 1
-}
+# shellcheck source=tests/common.sh
+. "$SRC/tests/common.sh"
 
 # record STATUS ARGS...: run it and compare the exit status
 record() {

@@ -10,12 +10,8 @@ cd "$TMPDIR" || exit 1
 sleeper=
 trap '[ -n "$sleeper" ] && kill $sleeper; rm -rf t* out err pipe plain D* small' EXIT
 
-fail() {
-	echo "FAIL: $*"
-	echo "--- said:"
-	cat err
-	exit 1
-}
+# shellcheck source=tests/common.sh
+. "$SRC/tests/common.sh"
 
 # Process $1 ends within ten seconds.
 ends() {
