@@ -5,4 +5,14 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-SAMPLE_PROGRAMS(plain__find(plain__tid()) != NULL)
+SEC("?perf_event")
+int sample_cycles(struct bpf_perf_event_data *ctx)
+{
+	return sample__hit(ctx, plain__find(plain__tid()) != NULL);
+}
+
+SEC("?perf_event")
+int sample_clock(struct bpf_perf_event_data *ctx)
+{
+	return sample__hit(ctx, plain__find(plain__tid()) != NULL);
+}

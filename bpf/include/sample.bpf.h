@@ -194,18 +194,4 @@ static __always_inline int sample__hit(struct bpf_perf_event_data *ctx, bool tar
 	return target ? sample__take(ctx, s, missed) : 0;
 }
 
-/*
- * One of the two is loaded: what stands for a sample, cycles or time, is their only difference, and
- * the recorder finds the event by the program's name. @is_target: says it of who runs.
- */
-#define SAMPLE_PROGRAMS(is_target)                                                                 \
-	SEC("?perf_event") int sample_cycles(struct bpf_perf_event_data *ctx)                      \
-	{                                                                                          \
-		return sample__hit(ctx, is_target);                                                \
-	}                                                                                          \
-	SEC("?perf_event") int sample_clock(struct bpf_perf_event_data *ctx)                       \
-	{                                                                                          \
-		return sample__hit(ctx, is_target);                                                \
-	}
-
 #endif
