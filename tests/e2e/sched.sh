@@ -53,9 +53,12 @@ for kind, tid, *rest in lines:
         check(len(mine) - inv == v[2], "voluntary", len(mine) - inv, "of", v[2])
         check(inv == v[3], "involuntary", inv, "of", v[3])
         check(v[2] >= 200 and v[3] > 0, "the test tested nothing:", v)
-        # 35 is nanosleep, 230 clock_nanosleep, 0 read, 24 sched_yield
-        sleeps = [r for r in mine if r["fields"]["prev_nr"] in (35, 230)]
-        check(len(sleeps) >= 200, len(sleeps), "sleeps of 200 know their system call")
+        # 35 is nanosleep, 230 clock_nanosleep, 0 read: all it leaves the cpu in of its own will.
+        # Of 200 sleeps a few may end while it is displaced on the way to sleep.
+        left = [r["fields"]["prev_nr"] for r in mine if not flags(r) & PREEMPT]
+        sleeps = sum(nr in (35, 230) for nr in left)
+        check(sleeps + left.count(0) == len(left), "in which system calls it waited:", left)
+        check(sleeps >= 190, sleeps, "sleeps of 200 know their system call")
         # a sleep is ended by the timer interrupt, a read from a pipe by who wrote, whatever ran
         wakes = [r for r in recs if r["type"] == "sched_waking" and r["fields"]["wakee_tid"] == tid]
         by = {35: [0, 0], 230: [0, 0], 0: [0, 0]}
@@ -65,7 +68,7 @@ for kind, tid, *rest in lines:
             if wake and nr in by and not flags(leave) & PREEMPT:
                 by[nr][bool(flags(wake) & IRQ)] += 1
         sleep, read = [a + b for a, b in zip(by[35], by[230])], by[0]
-        check(sleep[0] == 0 and sleep[1] >= 200, "ends of sleeps by tasks, interrupts:", sleep)
+        check(sleep[0] == 0 and sleep[1] >= 190, "ends of sleeps by tasks, interrupts:", sleep)
         check(read[1] == 0 and read[0] > 0, "ends of reads by tasks, interrupts:", read)
         print("thread:", v[2], "voluntary,", v[3], "involuntary")
     else:
@@ -92,7 +95,8 @@ for tid in forks:
         check(n == e["voluntary"] + e["involuntary"], tid, n, "switches of",
               e["voluntary"] + e["involuntary"])
 
-# who leaves the cpu waiting gets it back only after a wake-up
+# who leaves the cpu waiting gets it back only after a wake-up; another cpu may give it some
+# microseconds before the switch is seen: the task is off the run queue while the next is looked for
 pending, woken = {}, set()
 for r in recs:
     f = r["fields"]
@@ -102,8 +106,9 @@ for r in recs:
         if flags(r) & NEXT and f["next_tid"] in pending:
             check(f["next_tid"] in woken, "nobody woke", f["next_tid"], "at", r["time_ns"])
             del pending[f["next_tid"]]
+        if flags(r) & NEXT:
+            woken.discard(f["next_tid"])
         if flags(r) & PREV:
-            woken.discard(r["tid"])
             pending.pop(r["tid"], None)
             if not flags(r) & PREEMPT:
                 pending[r["tid"]] = r

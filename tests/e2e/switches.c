@@ -42,13 +42,17 @@ static unsigned long mark(struct rusage *at)
 	return n;
 }
 
+/* Answers after a while, so that who asked has gone to wait. */
 static void *echo(void *arg)
 {
+	struct timespec nap = {.tv_nsec = 50000};
 	char c;
 
-	while (read(to_peer[0], &c, 1) == 1)
+	while (read(to_peer[0], &c, 1) == 1) {
+		nanosleep(&nap, NULL);
 		if (write(from_peer[1], &c, 1) != 1)
 			break;
+	}
 	return NULL;
 }
 
