@@ -128,7 +128,9 @@ sys.exit(not any(r["name"] == "sched" and r["state"] != "missing" for r in rows)
 
 # ---- numbers against what the program counts itself ----
 
+head -1 /proc/stat >busy
 "$XPUGAP" record -o marked.xpt -- "$BUILD/tests/e2e/marked" 60 >counted 2>err || fail "record"
+head -1 /proc/stat >>busy
 report 0 marked.xpt --json
 cp out marked.json
 python3 - <<'END' || fail "the report's numbers are not the program's"
@@ -165,7 +167,10 @@ for n, wmin, wmax, cpu, sleep, ioctls, vmin, vmax, imin, imax in lines:
 assert known >= 50, known
 # what a hypervisor takes in the midst of a switch the kernel counts for the thread that comes next
 assert len(short) <= 3, short
-assert sorted(excess)[len(excess) // 2] < 0.05, excess
+before, after = ([int(x) for x in line.split()[1:]] for line in open("busy"))
+delta = [b - a for a, b in zip(before, after)]
+stolen = delta[7] / max(1, sum(delta[:3] + delta[5:8])) # of the time in which the cpus were not idle
+assert sorted(excess)[len(excess) // 2] < 0.05 + 3 * stolen, (stolen, excess)
 f = w["facts"]["step"]
 assert f["running_ns"]["values"] == [steps[i]["step_running_ns"] for i in range(60)]
 assert abs(sum(f[x + "_ns"]["share"] for x in states if x + "_ns" in f) - 1) < 1e-9
