@@ -14,6 +14,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,6 +54,7 @@ static int open_listener(void)
 
 static volatile int listener;
 static pthread_barrier_t ready;
+static pid_t answerer;
 
 static void *answer(void *arg)
 {
@@ -61,6 +63,7 @@ static void *answer(void *arg)
 
 	memset(&n, 0, sizeof(n));
 	memset(&r, 0, sizeof(r));
+	answerer = gettid();
 	pthread_barrier_wait(&ready);
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
 		exit(1);
@@ -78,19 +81,45 @@ static void sleep_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
+static bool waits_in_ioctl(pid_t tid)
+{
+	char path[64];
+	bool waits;
+	int nr = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	f = fopen(path, "r");
+	/* "running" of who does not wait */
+	waits = f && fscanf(f, "%d", &nr) == 1 && nr == SYS_ioctl;
+	if (f)
+		fclose(f);
+	return waits;
+}
+
+/* A thread that has been waiting in an ioctl for @ms already. */
+static int make_wait(pthread_t *thread, long ms)
+{
+	pthread_barrier_init(&ready, NULL, 2);
+	if (pthread_create(thread, NULL, answer, NULL))
+		return 1;
+	listener = open_listener();
+	if (listener < 0)
+		return 1;
+	pthread_barrier_wait(&ready);
+	while (!waits_in_ioctl(answerer))
+		sleep_ms(1);
+	sleep_ms(ms);
+	return 0;
+}
+
 static int run_blocked(int close_it)
 {
 	pthread_t thread;
 	struct stat st;
 
-	pthread_barrier_init(&ready, NULL, 2);
-	if (pthread_create(&thread, NULL, answer, NULL))
+	if (make_wait(&thread, 60) || fstat(listener, &st) < 0)
 		return 1;
-	listener = open_listener();
-	if (listener < 0 || fstat(listener, &st) < 0)
-		return 1;
-	pthread_barrier_wait(&ready);
-	sleep_ms(50);
 	printf("%lu %lu %d %llu\n", (unsigned long)SECCOMP_IOCTL_NOTIF_RECV,
 	       (unsigned long)SECCOMP_IOCTL_NOTIF_SEND, listener, (unsigned long long)st.st_ino);
 	fflush(stdout);
@@ -112,14 +141,8 @@ static int run_open(void)
 	pthread_t thread;
 	char c;
 
-	pthread_barrier_init(&ready, NULL, 2);
-	if (pthread_create(&thread, NULL, answer, NULL))
+	if (make_wait(&thread, 100))
 		return 1;
-	listener = open_listener();
-	if (listener < 0)
-		return 1;
-	pthread_barrier_wait(&ready);
-	sleep_ms(100);
 	puts("open");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)

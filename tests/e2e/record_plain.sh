@@ -138,7 +138,7 @@ holds '[.[] | select(.type == "ioctl" and .fields.cmd == "0xc0502100")] |
 "$XPUGAP" record --no-btf -f -q -o trace -- "$BUILD/tests/e2e/ioctl_kinds" denied >out 2>err || fail "denied"
 "$XPUGAP" dump --json -t 'ioctl*' trace >events
 holds '[.[] | select(.fields.cmd == "0x7803")] | length == 11'
-sleep 5 | "$XPUGAP" record --no-btf -q -f -o trace --max-duration 1 -- "$BUILD/tests/e2e/ioctl_kinds" open >out 2>err
+sleep 6 | "$XPUGAP" record --no-btf -q -f -o trace --max-duration 2 -- "$BUILD/tests/e2e/ioctl_kinds" open >out 2>err
 "$XPUGAP" dump --json -t 'ioctl*' trace >events
 holds '[.[] | select(.fields.cmd == "0xc0502100")] | length == 1 and .[0].type == "ioctl_blocked"'
 exit 0

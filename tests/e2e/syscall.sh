@@ -57,7 +57,7 @@ for probes in task,sched,ioctl ioctl; do
 	: >out
 	# shellcheck disable=SC2094 # read while it is written
 	{ until grep -q open out; do sleep 0.1; done && sleep 4; } |
-		"$XPUGAP" record -q -f -o trace -e $probes --max-duration 1 -- "$prog" open >out ||
+		"$XPUGAP" record -q -f -o trace -e $probes --max-duration 2 -- "$prog" open >out ||
 		fail "record open"
 	grep -q open out || fail "the call was not made"
 	"$XPUGAP" dump --json -t 'ioctl*' trace >events
