@@ -30,7 +30,7 @@ static const struct column breakdown[] = {
 	{"energy", "energy (Kj)", COL_F64, 11, 3, AT(energy)},
 	{"perf_watt", "perf_watt", COL_F64, 9, 3, AT(perf_watt)},
 	{"median_watt", "median_watt", COL_F64, 11, 3, AT(median_watt)},
-	{"enabled", "enabled", COL_BOOL, -1, AT(enabled)},
+	{"enabled", "enabled", COL_TRUE, -1, AT(enabled)},
 };
 
 #define NCOLUMNS	  (sizeof(breakdown) / sizeof(breakdown[0]))

@@ -18,6 +18,9 @@ for kind in workloads devices sizes probes counters hooks sources; do
 	grep -qx "$kind" "$dir/out" || fail "no $kind"
 done
 [ -s "$dir/err" ] && fail "something on standard error"
+grep -q 'True\|False' "$dir/out" && fail "booleans as Python has them"
+grep -q '^sched  *sched  *yes ' "$dir/out" || fail "'sched' is not on by default"
+grep -q '^sample  *sample  *no ' "$dir/out" || fail "'sample' is on by default"
 "$XPUGAP" list --json >"$dir/json" || fail "exit status $?"
 python3 - "$dir/json" <<'END' || fail "the JSON is not as it should be"
 import json, sys
@@ -30,6 +33,8 @@ for name in "page-faults", "context-switches", "task-clock":  # every kernel has
     assert counters[name]["usable"] or "CAP_PERFMON" in counters[name]["reason"], counters[name]
 assert all(c["usable"] or c["reason"] for c in counters.values())
 assert {"task", "sched", "ioctl", "mark"} <= {p["name"] for p in x["probes"]}
+default = {p["name"]: p["default"] for p in x["probes"]}
+assert default["sched"] is True and default["sample"] is False, default
 for kind in x.values():
     assert all(row["name"] and row["summary"] for row in kind)
 END

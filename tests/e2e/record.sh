@@ -42,10 +42,10 @@ meta t1 target.command true
 record 0 -f -o t1 -- nice
 [ "$(cat out)" = 0 ] || fail "the target got the recorder's priority: $(cat out)"
 record 0 -f -o t1 -- true
-record 1 -o t2 -- sh -c 'exit 3'
+record 3 -o t2 -- sh -c 'exit 3'
 said "'sh' exited with status 3"
 meta t2 target.end 'exited with status 3'
-record 1 -o t3 -- sh -c 'kill -SEGV $$'
+record 139 -o t3 -- sh -c 'kill -SEGV $$'
 said "'sh' was killed by SIGSEGV"
 record 0 -o t4 -- sh -c 'exec sh -c "exec true"'
 "$XPUGAP" dump --json -t task_exec t4 >events
@@ -155,7 +155,7 @@ for sig in INT TERM HUP; do
 	start -f -o t11 -- sh -c "trap 'echo got; exit 5' $sig; echo started; while :; do sleep 0.05; done"
 	kill -$sig $pid
 	wait $pid
-	[ $? = 1 ] || fail "SIG$sig"
+	[ $? = 5 ] || fail "SIG$sig"
 	grep -q got out || fail "the target got no SIG$sig"
 	meta t11 target.end 'exited with status 5'
 done
@@ -168,7 +168,7 @@ kill -0 $pid || fail "it did not wait for the target"
 # one that comes before the first was taken is none
 while kill -INT $pid 2>/dev/null; do sleep 0.5; done
 wait $pid
-[ $? = 1 ] || fail "twice"
+[ $? = 137 ] || fail "twice"
 "$XPUGAP" dump t11 >events 2>err || fail "the trace does not open"
 grep -q 'not complete\|truncated' err && fail "the trace is not complete"
 

@@ -55,9 +55,9 @@ Test(column, text_is_aligned)
 
 	cr_expect_str_eq(
 		text,
-		"name   |   ok |   n | delta |    rate |  share |    time |     size | series\n"
-		"a      | True |   1 |    -5 | 1234.57 |   3.1% | 12.3 ms | 1.50 MiB | ▁▃▆█\n"
-		"wid水r | True |  22 |     0 |    1.00 | 100.0% |  999 ns |   1023 B |\n");
+		"name   |  ok |   n | delta |    rate |  share |    time |     size | series\n"
+		"a      | yes |   1 |    -5 | 1234.57 |   3.1% | 12.3 ms | 1.50 MiB | ▁▃▆█\n"
+		"wid水r | yes |  22 |     0 |    1.00 | 100.0% |  999 ns |   1023 B |\n");
 	free(text);
 }
 

@@ -238,6 +238,10 @@ Test(launch, describes_ends)
 			 "was killed by SIGSEGV (core dumped)");
 	cr_assert_str_eq(launch__describe(SIGRTMIN + 1, buf, sizeof(buf)),
 			 "was killed by signal 35");
+	cr_assert_eq(launch__exit_status(0), 0);
+	cr_assert_eq(launch__exit_status(3 << 8), 3);
+	cr_assert_eq(launch__exit_status(255 << 8), 255);
+	cr_assert_eq(launch__exit_status(SIGSEGV | 0x80), 128 + SIGSEGV);
 }
 
 Test(launch, runs_as_the_caller)

@@ -4,9 +4,11 @@
 #include <criterion/redirect.h>
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "workloads/suite/datafile.h"
@@ -282,6 +284,45 @@ Test(datafile, no_room_is_said_once)
 	cr_expect(strstr(said, "a.data': file exists"), "%s", said);
 	d = NULL;
 	cr_expect_eq(datafile__close(d), 0);
+}
+
+/* Files may have 1,000 bytes: more than eleven such lines, less than twelve. */
+Test(datafile, what_does_not_fit_is_cut_at_a_line)
+{
+	static const char want[] = "{\"event\": \"data\", \"data\": {\"rate\": 1.5, \"units\": "
+				   "\"items/s\"}, \"pipe\": "
+				   "\"data\"}\n";
+	const size_t len = strlen(want), fit = 1000 / len;
+	struct datafile *d = datafile__new(path);
+	struct rlimit before, few;
+	char line[512];
+	size_t i;
+	FILE *f;
+
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	few = (struct rlimit){1000, before.rlim_max};
+	cr_redirect_stderr();
+	for (i = 0; i < 3; i++)
+		record(d, "{\"rate\": 1.5, \"units\": \"items/s\"}\n");
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &few), 0);
+	cr_expect_eq(datafile__flush(d), 0);
+	cr_expect_eq(datafile__observations(d), 3);
+	for (i = 0; i < 100; i++)
+		record(d, "{\"rate\": 1.5, \"units\": \"items/s\"}\n");
+	cr_expect_eq(datafile__flush(d), -EFBIG);
+	record(d, "{\"rate\": 1.5, \"units\": \"items/s\"}\n");
+	cr_expect_eq(datafile__flush(d), -EFBIG);
+	cr_expect_eq(datafile__observations(d), fit, "%lu of %zu", datafile__observations(d), fit);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	cr_expect_eq(datafile__close(d), -EFBIG);
+	f = fopen(path, "r");
+	for (i = 0; i < fit; i++) {
+		cr_assert(fgets(line, sizeof(line), f));
+		cr_expect_str_eq(line, want);
+	}
+	cr_expect_null(fgets(line, sizeof(line), f), "half a line: %s", line);
+	fclose(f);
 }
 
 Test(voir, text_of_any_bytes_is_a_string)

@@ -543,7 +543,7 @@ static int record(struct record *r, char **argv)
 
 		log_error("'%s' %s", r->name, launch__describe(r->status, text, sizeof(text)));
 	}
-	return err || r->status ? EXIT_FAILED : EXIT_OK;
+	return err ? EXIT_FAILED : launch__exit_status(r->status);
 }
 
 /* All rings together; each of them has RING_LEAST to RING_MOST. */
@@ -751,13 +751,14 @@ const struct cmd cmd_record = {
 		"With -p, --cgroup, --container or -a no CMD is run, but what runs already is "
 		"recorded, from then on and without touching it, until it has ended or Ctrl-C.\n\n"
 		"When CMD has ended, processes that it left behind are no longer recorded unless "
-		"--wait-tree is given.",
+		"--wait-tree is given. The exit status is that of CMD.",
 	.opts = rows,
 	.opts_size = sizeof(struct record_opts),
 	.examples = examples,
-	.exit_status = "1 if the recording failed or CMD could not be run, exited with another "
-		       "status than 0, or was killed; how CMD ended is said on standard error and "
-		       "stands in the trace (target.end).",
+	.exit_status = "With CMD, the status is that of CMD: what it exited with, or 128 and the "
+		       "number of the signal that killed it. It is 1 if the recording failed, "
+		       "however CMD ended, or if CMD could not be run; a message then says so, as "
+		       "it says how CMD ended if not with 0. The trace has that too (target.end).",
 	.see_also = "xpugap-dump(1), xpugap-info(1), xpugap-report(1), xpugap-doctor(1), trace(5)",
 	.run = run,
 };

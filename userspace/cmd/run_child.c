@@ -375,7 +375,7 @@ bool child__finish(struct child *c)
 	char reason[160], loss[48] = "";
 	bool ok = child__judge(c, reason, sizeof(reason));
 
-	c->run->observations += c->observations;
+	c->run->observations += datafile__observations(c->data);
 
 	if (c->has_loss)
 		snprintf(loss, sizeof(loss), ", loss %.4g", c->loss);

@@ -161,6 +161,8 @@ int child__progress(const struct child *c, char *buf, size_t size)
 /* Milabench's rule: ended well, no NaN among the losses, at least one observation. */
 bool child__judge(const struct child *c, char *reason, size_t size)
 {
+	int err = datafile__flush(c->data);
+
 	*reason = '\0';
 	if (c->stuck)
 		snprintf(reason, size, "process %d hangs in the kernel and cannot be killed",
@@ -173,6 +175,10 @@ bool child__judge(const struct child *c, char *reason, size_t size)
 		snprintf(reason, size, "its loss is not a number (NaN)");
 	else if (c->status)
 		launch__describe(c->status, reason, size);
+	else if (err)
+		snprintf(reason, size,
+			 "of its %" PRIu64 " observations %" PRIu64 " could be written: %s",
+			 c->observations, datafile__observations(c->data), log__err(err));
 	else if (!c->observations)
 		snprintf(reason, size, "it reported no rate");
 	return !*reason;

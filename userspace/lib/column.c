@@ -133,7 +133,10 @@ static void text_cell(char *buf, const struct column *c, const void *row)
 
 	switch (c->type) {
 	case COL_BOOL:
-		snprintf(buf, CELL_SIZE, "%s", GET(bool, c, row) ? "True" : "False");
+		strcpy(buf, GET(bool, c, row) ? "yes" : "no");
+		break;
+	case COL_TRUE:
+		strcpy(buf, GET(bool, c, row) ? "True" : "False");
 		break;
 	case COL_U64:
 		snprintf(buf, CELL_SIZE, "%" PRIu64, GET(uint64_t, c, row));
@@ -280,6 +283,7 @@ static void csv_cell(FILE *out, const struct column *c, const void *row)
 		csv_string(out, str_cell(c, row));
 		break;
 	case COL_BOOL:
+	case COL_TRUE:
 		fputs(GET(bool, c, row) ? "true" : "false", out);
 		break;
 	case COL_U64:
@@ -341,6 +345,7 @@ static void json_cell(struct json *j, const struct column *c, const void *row)
 		json__str(j, c->name, GET(const char *, c, row));
 		break;
 	case COL_BOOL:
+	case COL_TRUE:
 		json__bool(j, c->name, GET(bool, c, row));
 		break;
 	case COL_U64:

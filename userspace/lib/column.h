@@ -11,7 +11,8 @@ struct json;
 
 enum column_type {
 	COL_STR,   /* const char * */
-	COL_BOOL,  /* bool: True/False in text as Milabench prints it; true/false in JSON */
+	COL_BOOL,  /* bool: yes/no in text; true/false in CSV and JSON */
+	COL_TRUE,  /* as COL_BOOL, but True/False in text, as Python and so Milabench has it */
 	COL_U64,   /* uint64_t */
 	COL_S64,   /* int64_t */
 	COL_F64,   /* double, @precision digits; NaN prints nan, JSON null, CSV an empty cell */

@@ -339,3 +339,8 @@ char *launch__describe(int status, char *buf, size_t size)
 		snprintf(buf, size, "was killed by signal %d", WTERMSIG(status));
 	return buf;
 }
+
+int launch__exit_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

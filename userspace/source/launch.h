@@ -45,4 +45,7 @@ void launch__free(struct launch *l);
  */
 char *launch__describe(int status, char *buf, size_t size);
 
+/* The same as an exit status, as a shell has it: what it exited with, or 128 + the signal. */
+int launch__exit_status(int status);
+
 #endif

@@ -15,7 +15,10 @@
 
 /*
  * Lines gather in memory and go out whole, in one write, so that a kill does not leave half a
- * line.
+ * line. What does not fit on the disk is cut after the last line that does.
+ *
+ * @ends: where the lines of observations end in text
+ * @observations: those in the file
  */
 struct datafile {
 	int fd;
@@ -23,6 +26,9 @@ struct datafile {
 	FILE *out; /* into text */
 	char *text;
 	size_t size;
+	size_t *ends;
+	size_t nends, max_ends;
+	uint64_t observations;
 	int err;
 };
 
@@ -122,6 +128,24 @@ void datafile__line(struct datafile *d, const char *pipe, const char *line, size
 	end(d, pipe);
 }
 
+static void note_observation(struct datafile *d)
+{
+	size_t max = d->max_ends ? 2 * d->max_ends : 64;
+	long at = ftell(d->out);
+	size_t *ends;
+
+	if (d->nends == d->max_ends) {
+		ends = realloc(d->ends, max * sizeof(*ends));
+		if (!ends && !d->err)
+			d->err = -ENOMEM;
+		if (!ends)
+			return;
+		d->ends = ends;
+		d->max_ends = max;
+	}
+	d->ends[d->nends++] = (size_t)at;
+}
+
 void datafile__record(struct datafile *d, const struct voir_record *r, const char *line, size_t n)
 {
 	switch (r->kind) {
@@ -146,22 +170,41 @@ void datafile__record(struct datafile *d, const struct voir_record *r, const cha
 		break;
 	}
 	end(d, "data");
+	if (r->kind == VOIR_DATA && r->has_rate)
+		note_observation(d);
+}
+
+/* Take half a line away again; @done bytes of the text were written. How many are left. */
+static size_t cut(struct datafile *d, size_t done)
+{
+	off_t at = lseek(d->fd, 0, SEEK_CUR);
+	size_t half = 0;
+
+	while (half < done && d->text[done - half - 1] != '\n')
+		half++;
+	if (half && (at < 0 || ftruncate(d->fd, at - (off_t)half)))
+		log_debug("'%s' ends with half a line", d->path);
+	return done - half;
 }
 
 static int write_out(struct datafile *d)
 {
-	size_t done = 0;
+	size_t done = 0, i;
+	int err = 0;
 	ssize_t n;
 
-	while (done < d->size) {
+	while (done < d->size && !err) {
 		n = write(d->fd, d->text + done, d->size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			err = -errno;
 	}
-	return 0;
+	if (err)
+		done = cut(d, done);
+	for (i = 0; i < d->nends; i++)
+		d->observations += d->ends[i] <= done;
+	return err;
 }
 
 int datafile__flush(struct datafile *d)
@@ -176,7 +219,13 @@ int datafile__flush(struct datafile *d)
 			log_error("cannot write '%s': %s", d->path, log__err(d->err));
 	}
 	rewind(d->out);
+	d->nends = 0;
 	return d->err;
+}
+
+uint64_t datafile__observations(const struct datafile *d)
+{
+	return d->observations;
 }
 
 int datafile__close(struct datafile *d)
@@ -194,6 +243,7 @@ int datafile__close(struct datafile *d)
 		log_error("cannot write '%s': %s", d->path, log__err(err));
 	}
 	free(d->text);
+	free(d->ends);
 	free(d->path);
 	free(d);
 	return err;

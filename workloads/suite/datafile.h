@@ -34,6 +34,9 @@ void datafile__record(struct datafile *d, const struct voir_record *r, const cha
  */
 int datafile__flush(struct datafile *d);
 
+/* Rates that stand in the file. */
+uint64_t datafile__observations(const struct datafile *d);
+
 /* Flush and close: 0 or -errno as above; a no-op on NULL. */
 int datafile__close(struct datafile *d);
 
