@@ -25,6 +25,15 @@ ends() {
 	return 1
 }
 
+# ---- few descriptors: the limit is raised as far as may be, for the recorder alone ----
+
+(ulimit -Sn 30 && exec "$XPUGAP" record -q -o t1 --require task,sched -- sh -c 'ulimit -Sn') >out 2>err ||
+	fail "it does not raise the limit of open files"
+[ "$(cat out)" = 30 ] || fail "the target may have '$(cat out)' files"
+(ulimit -n 40 && exec "$XPUGAP" record -f -o t1 -- true) >out 2>err && fail "forty files were enough"
+grep -q 'too many open files (raise the limit: ulimit -n)' err || fail "nothing said of the limit"
+rm -f t1
+
 # ---- closed standard files are not taken by what is opened ----
 
 "$XPUGAP" record -o t1 -- sh -c 'exit 3' <&- >&- 2>&-

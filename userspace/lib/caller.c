@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/fsuid.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "userspace/lib/log.h"
@@ -223,4 +224,27 @@ void caller__restore_signals(void)
 {
 	if (ignores_children)
 		signal(SIGCHLD, SIG_IGN);
+}
+
+static rlim_t files; /* the limit before; 0: it was not raised */
+
+void caller__raise_files(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur >= rl.rlim_max)
+		return;
+	files = files ? files : rl.rlim_cur;
+	rl.rlim_cur = rl.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &rl);
+}
+
+void caller__restore_files(void)
+{
+	struct rlimit rl;
+
+	if (!files || getrlimit(RLIMIT_NOFILE, &rl))
+		return;
+	rl.rlim_cur = files;
+	setrlimit(RLIMIT_NOFILE, &rl);
 }

@@ -48,6 +48,14 @@ void caller__wait_for_children(void);
 void caller__restore_signals(void);
 
 /*
+ * Hooks take a descriptor for each program, map and cpu: from now on we may have as many files as
+ * the hard limit says. What is started for the caller calls caller__restore_files() before it
+ * becomes another program, and has the limit that he gave us.
+ */
+void caller__raise_files(void);
+void caller__restore_files(void);
+
+/*
  * Use files as the caller (fsuid, fsgid, groups) until the next call with NULL. 0 or -errno, with
  * nothing changed and nothing printed. While other threads run, they do so, too.
  */

@@ -2,6 +2,7 @@
 #include "userspace/lib/log.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -135,6 +136,8 @@ const char *log__err(int err)
 {
 	static __thread char text[128];
 
+	if (abs(err) == EMFILE)
+		return "too many open files (raise the limit: ulimit -n)";
 	snprintf(text, sizeof(text), "%s", strerror(abs(err)));
 	if (isupper((unsigned char)text[0]) && islower((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);

@@ -135,6 +135,7 @@ static void reset_signals(const sigset_t *mask)
 			sigaction(sig, &dfl, NULL);
 	}
 	caller__restore_signals();
+	caller__restore_files();
 	if (mask)
 		sigprocmask(SIG_SETMASK, mask, NULL);
 }

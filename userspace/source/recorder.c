@@ -141,6 +141,7 @@ struct recorder *recorder__new(const struct recorder_opts *o)
 
 	if (!r)
 		goto out;
+	caller__raise_files();
 	r->probes = o->probes;
 	r->require = o->require;
 	r->no_priority = o->no_priority;
