@@ -160,6 +160,29 @@ for sig in INT TERM HUP; do
 	meta t11 target.end 'exited with status 5'
 done
 
+# asked before it begins: nothing is run, nothing is left, and the file of before is as it was
+asked_before() {
+	python3 - "$@" >out 2>err <<'PY'
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # waits for whoever reads it
+os.kill(os.getpid(), signal.SIGINT)
+os.execv(sys.argv[1], sys.argv[1:])
+PY
+}
+asked_before "$XPUGAP" record -o t13 -- touch t_ran
+[ $? = 130 ] || fail "asked before it begins"
+said "interrupted before the recording began"
+[ -e t13 ] && fail "a trace of nothing is left"
+[ -e t_ran ] && fail "the target ran"
+cp t5 t13
+asked_before "$XPUGAP" record -f -o t13 -a
+[ $? = 130 ] || fail "asked before it begins, with -a"
+cmp -s t5 t13 || fail "the file of before was replaced"
+asked_before "$XPUGAP" run flops -o t_run
+[ $? = 1 ] || fail "run, asked before it begins"
+said "interrupted before anything was run"
+[ -e t_run ] && fail "a folder of nothing is left"
+
 # one that ignores it: the second time it ends at once
 start -f -o t11 -- sh -c "trap '' INT TERM; echo started; while :; do sleep 0.05; done"
 kill -INT $pid

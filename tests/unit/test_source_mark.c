@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,5 +214,46 @@ Test(mark_source, altered_times_are_told, .timeout = 60)
 	check(fd, &sums);
 	cr_assert_eq(sums.naltered, 1);
 	cr_assert_str_eq(sums.altered[0], "trace.clamped=3");
+	close(fd);
+}
+
+static int asked, ends_at;
+
+static bool is_interrupted(void *arg)
+{
+	(void)arg;
+	return ++asked >= ends_at;
+}
+
+/*
+ * Whoever is asked whether to go on is asked for each hook that is loaded and each that is
+ * attached; once it says no, nothing more is done.
+ */
+Test(recorder, is_interrupted_between_hooks, .timeout = 120)
+{
+	int fd = memfd_create("trace", 0), err = 0;
+	struct recorder_opts opts = {.fd = fd, .no_priority = true, .interrupted = is_interrupted};
+	struct recorder *r;
+	int loads = 0, i;
+
+	ends_at = INT_MAX;
+	r = recorder__new(&opts);
+	cr_assert_not_null(r);
+	loads = asked;
+	cr_assert_eq(recorder__start(r), 0);
+	cr_assert_geq(loads, 10);
+	cr_assert_geq(asked, 2 * loads);
+	recorder__free(r);
+	for (i = 1; i <= 2 * loads; i += loads / 2) {
+		asked = 0;
+		ends_at = i;
+		errno = 0;
+		r = recorder__new(&opts);
+		cr_assert_eq(r == NULL, i <= loads, "at question %d", i);
+		err = r ? recorder__start(r) : -errno;
+		cr_assert_eq(err, -EINTR, "at question %d: %d", i, err);
+		cr_assert_eq(asked, i, "asked %d times, not %d", asked, i);
+		recorder__free(r);
+	}
 	close(fd);
 }

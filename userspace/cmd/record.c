@@ -185,7 +185,9 @@ struct record {
 	sigset_t mask;	    /* of signals, as we were started with */
 	const char *name;   /* of the target */
 	unsigned int asked; /* how often we were asked to end */
-	bool ended;	    /* the target has */
+	int asked_by;	    /* the signal */
+	bool runs;	    /* the target was let go */
+	bool ended;	    /* and has ended */
 	bool adopts;	    /* what the target leaves behind becomes our child */
 	bool recording;
 	int status;	      /* of the target, as waitpid() gives it */
@@ -234,7 +236,8 @@ static void ask_to_end(struct record *r, const struct signalfd_siginfo *s)
 	pid_t pid;
 
 	r->asked++;
-	if (r->ended || !r->launch)
+	r->asked_by = (int)s->ssi_signo;
+	if (r->ended || !r->runs)
 		return;
 	pid = launch__pid(r->launch);
 	if (r->asked > 1) {
@@ -252,8 +255,10 @@ static void take_signals(struct record *r)
 	struct signalfd_siginfo s;
 
 	while (read(r->signal_fd, &s, sizeof(s)) == sizeof(s)) {
-		if (s.ssi_signo == SIGCHLD)
+		if (s.ssi_signo == SIGCHLD && (r->runs || !r->launch))
 			reap(r);
+		else if (s.ssi_signo == SIGCHLD)
+			continue; /* of what waits to become the target: it will be missed */
 		else if (s.ssi_signo == SIGUSR1)
 			record_parts__ask(&r->parts);
 		else
@@ -275,6 +280,15 @@ static bool give_up(void *arg)
 
 	take_signals(r);
 	return r->asked > 1;
+}
+
+/* Asked while hooks are loaded and attached. */
+static bool is_interrupted(void *arg)
+{
+	struct record *r = arg;
+
+	take_signals(r);
+	return r->asked > 0;
 }
 
 /* ---- the recording ---- */
@@ -357,6 +371,8 @@ static int begin(struct record *r, char **argv)
 		err = record_parts__begin(&r->parts, r->recorder);
 	if (!err)
 		err = recorder__start(r->recorder);
+	if (!err && is_interrupted(r))
+		err = -EINTR;
 	if (!err)
 		err = recorder__add(r->recorder, launch__pid(r->launch));
 	if (!err)
@@ -369,8 +385,11 @@ static int begin(struct record *r, char **argv)
 		return err;
 	prepare_wait_tree(r);
 	err = recorder__flush(r->recorder);
+	if (!err && is_interrupted(r))
+		err = -EINTR;
 	if (!err)
 		err = launch__exec(r->launch);
+	r->runs = !err;
 	set_deadline(r);
 	return err;
 }
@@ -525,14 +544,22 @@ static void discard(struct record *r)
 		output__discard(&r->out);
 }
 
+/* It did not begin: nothing is left of it. The exit status. */
+static int end_early(struct record *r)
+{
+	discard(r);
+	if (!r->asked)
+		return EXIT_FAILED;
+	log_warning("interrupted before the recording began");
+	return 128 + r->asked_by;
+}
+
 static int record(struct record *r, char **argv)
 {
 	int err = *argv ? begin(r, argv) : begin_attached(r), replaced;
 
-	if (err) {
-		discard(r);
-		return EXIT_FAILED;
-	}
+	if (err)
+		return end_early(r);
 	replaced = output__replace(&r->out);
 	err = end(r, loop(r)) ?: replaced;
 	if (!r->launch)
@@ -678,6 +705,7 @@ static int run(const void *values, int argc, char **argv)
 		.no_python = !o->python,
 		.level = o->level,
 		.give_up = give_up,
+		.interrupted = is_interrupted,
 		.on_step = o->parts.dump_on ? on_step : NULL,
 		.arg = &r,
 		.no_sync = !o->sync,
@@ -706,10 +734,7 @@ static int run(const void *values, int argc, char **argv)
 	if (open_signals(&r) || caller__get(&r.caller, o->as_root) || open_output(&r, &ropts))
 		goto out;
 	r.recorder = recorder__new(&ropts);
-	if (r.recorder)
-		status = record(&r, argv);
-	else
-		discard(&r);
+	status = r.recorder ? record(&r, argv) : end_early(&r);
 out:
 	launch__free(r.launch);
 	recorder__free(r.recorder);
@@ -744,7 +769,9 @@ const struct cmd cmd_record = {
 		"marks.\n\n"
 		"Ctrl-C, SIGTERM or SIGHUP once: CMD is asked to end, and the recording ends with "
 		"it. "
-		"Twice: CMD is killed and the trace completed at once. If the recorder itself is "
+		"Twice: CMD is killed and the trace completed at once. While hooks are still being "
+		"attached: all ends, CMD is not run, and there is no trace. If the recorder itself "
+		"is "
 		"killed, CMD lives on and the trace can be read; the last quarter of a second may "
 		"be "
 		"missing.\n\n"
@@ -757,7 +784,9 @@ const struct cmd cmd_record = {
 	.examples = examples,
 	.exit_status = "With CMD, the status is that of CMD: what it exited with, or 128 and the "
 		       "number of the signal that killed it. It is 1 if the recording failed, "
-		       "however CMD ended, or if CMD could not be run; a message then says so, as "
+		       "however CMD ended, or if CMD could not be run, and 128 and the signal if "
+		       "one ended all before CMD "
+		       "ran; a message then says so, as "
 		       "it says how CMD ended if not with 0. The trace has that too (target.end).",
 	.see_also = "xpugap-dump(1), xpugap-info(1), xpugap-report(1), xpugap-doctor(1), trace(5)",
 	.run = run,

@@ -156,10 +156,23 @@ static int open_trace(struct run *r)
 	return output__open(&r->trace, r->trace_path, false, &r->caller);
 }
 
+/* Asked while hooks are loaded and attached. */
+static bool is_interrupted(void *arg)
+{
+	struct signalfd_siginfo s;
+	struct run *r = arg;
+
+	while (read(r->signal_fd, &s, sizeof(s)) == sizeof(s))
+		r->asked++;
+	return r->asked > 0;
+}
+
 static int start_recorder(struct run *r)
 {
 	struct recorder_opts opts = {
 		.fd = r->trace.fd,
+		.interrupted = is_interrupted,
+		.arg = r,
 		.caller = &r->caller,
 		.probes = r->probes->names,
 		.args = r->probes->args,
@@ -176,7 +189,8 @@ static void begin_trace(struct run *r)
 		return;
 	if (open_trace(r) == 0 && start_recorder(r) == 0)
 		return;
-	log_warning("running without a trace (--no-trace does so from the beginning)");
+	if (!r->asked)
+		log_warning("running without a trace (--no-trace does so from the beginning)");
 	recorder__free(r->recorder);
 	r->recorder = NULL;
 	output__discard(&r->trace);
@@ -248,6 +262,12 @@ static int prepare(struct run *r)
 	err = become_caller(r);
 	if (err)
 		return err;
+	if (r->asked && !r->recorder) { /* before it began */
+		log_warning("interrupted before anything was run");
+		if (r->made_dir)
+			rmdir(r->dir);
+		return -EINTR;
+	}
 	tree__adopt();
 	return run_dir__write_config(r) ?: run_dir__write_machine(r);
 }

@@ -52,6 +52,7 @@ struct run {
 	char *exe;	/* this very program */
 	char *data_dir; /* of generated input */
 	char *dir;	/* results */
+	bool made_dir;	/* by us */
 	struct output trace;
 	char *trace_path;
 	struct recorder *recorder; /* NULL: not traced */

@@ -116,6 +116,7 @@ static int make_default_dir(struct run *r)
 		if (err != -EEXIST)
 			break;
 	}
+	r->made_dir = !err;
 	return err;
 }
 
@@ -131,7 +132,8 @@ static int make_named_dir(struct run *r)
 	err = make_parents(r->dir);
 	if (err)
 		return err;
-	if (mkdir(r->dir, 0755) == 0)
+	r->made_dir = mkdir(r->dir, 0755) == 0;
+	if (r->made_dir)
 		return 0;
 	if (errno != EEXIST)
 		return -errno;

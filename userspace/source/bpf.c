@@ -40,6 +40,8 @@ struct source {
 	unsigned int fill;
 	bool stopped;
 	bool look_failed; /* who came was not found, the last time */
+	bool (*interrupted)(void *arg);
+	void *arg; /* of it */
 	struct source_stats stats;
 };
 
@@ -265,6 +267,13 @@ static void bpf_close(struct source *s)
 	free(s);
 }
 
+static bool is_interrupted(void *arg)
+{
+	const struct source *s = arg;
+
+	return s->interrupted && s->interrupted(s->arg);
+}
+
 static int bpf_open(struct source **out, const struct source_ctx *ctx)
 {
 	struct hooks_opts opts = {.probes = ctx->probes,
@@ -272,7 +281,8 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 				  .memory_bytes = ctx->memory_bytes,
 				  .attach = ctx->attach,
 				  .no_btf = ctx->no_btf,
-				  .found = tell_task};
+				  .found = tell_task,
+				  .interrupted = is_interrupted};
 	struct source *s = calloc(1, sizeof(*s));
 	unsigned int n;
 
@@ -280,7 +290,13 @@ static int bpf_open(struct source **out, const struct source_ctx *ctx)
 		goto nomem;
 	opts.arg = s;
 	s->writer = ctx->writer;
+	s->interrupted = ctx->interrupted;
+	s->arg = ctx->arg;
 	s->hooks = hooks__new(&opts);
+	if (!s->hooks && errno == EINTR) {
+		bpf_close(s);
+		return -EINTR;
+	}
 	if (!s->hooks)
 		goto nomem;
 	n = hooks__ncpus(s->hooks) + 1;
@@ -304,8 +320,7 @@ nomem:
 static int bpf_start(struct source *s)
 {
 	s->checked_ns = s->counted_ns = hostclock__now();
-	hooks__attach(s->hooks);
-	return write_counters(s) ?: write_hooks(s);
+	return hooks__attach(s->hooks) ?: write_counters(s) ?: write_hooks(s);
 }
 
 static int bpf_add(struct source *s, pid_t pid)

@@ -102,6 +102,11 @@ static void free_maps(struct hooks *h)
 	h->ncpus = 0;
 }
 
+static bool is_interrupted(const struct hooks *h)
+{
+	return h->opts.interrupted && h->opts.interrupted(h->opts.arg);
+}
+
 struct hooks *hooks__new(const struct hooks_opts *opts)
 {
 	struct hooks *h = calloc(1, sizeof(*h));
@@ -122,8 +127,14 @@ struct hooks *hooks__new(const struct hooks_opts *opts)
 			family__explain(h, ladder__family(h, l), "create the maps", err);
 		free_maps(h);
 	}
-	for (l = ladders; l->hook; l++)
+	for (l = ladders; l->hook; l++) {
+		if (is_interrupted(h)) {
+			hooks__free(h);
+			errno = EINTR;
+			return NULL;
+		}
 		family__load(h, l);
+	}
 	return h;
 }
 
@@ -143,17 +154,14 @@ static void reload_others(struct hooks *h)
 int hooks__attach(struct hooks *h)
 {
 	const struct ladder *l;
-	int n = 0;
 
 	for (l = ladders; l->hook; l++) {
-		if (!ladder__family(h, l)->obj)
-			continue;
-		if (family__attach(h, l) == 0)
-			n++;
-		else if (l == ladders)
+		if (is_interrupted(h))
+			return -EINTR;
+		if (ladder__family(h, l)->obj && family__attach(h, l) && l == ladders)
 			reload_others(h);
 	}
-	return n;
+	return 0;
 }
 
 void hooks__detach(struct hooks *h)

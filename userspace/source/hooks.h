@@ -29,6 +29,8 @@ struct hooks_opts {
 	 * not tell of, see hooks__plain(); what is not 0 ends the adding. May be NULL.
 	 */
 	int (*found)(void *arg, pid_t pid, pid_t tid);
+	/* Asked with @arg while hooks are loaded and attached: end it? May be NULL. */
+	bool (*interrupted)(void *arg);
 	void *arg;
 };
 
@@ -43,12 +45,12 @@ struct hook_report {
 };
 
 /*
- * Load what the probes want. NULL with errno only when memory is short; what the kernel refuses
- * is in the reports.
+ * Load what the probes want. NULL with errno only when memory is short, or EINTR: interrupted.
+ * What the kernel refuses is in the reports.
  */
 struct hooks *hooks__new(const struct hooks_opts *opts);
 
-/* Attach what was loaded; what is refused now is in the reports. The number of families. */
+/* Attach what was loaded; what is refused now is in the reports. 0, or -EINTR: interrupted. */
 int hooks__attach(struct hooks *h);
 
 /* Detach; the maps and what is in the rings stay until hooks__free(). */

@@ -99,6 +99,8 @@ static int open_sources(struct recorder *r, const struct recorder_opts *o)
 		.no_btf = o->no_btf,
 		.attach = o->attach,
 		.no_python = o->no_python,
+		.interrupted = o->interrupted,
+		.arg = o->arg,
 		.uid = o->caller ? o->caller->uid : 0,
 	};
 	int err;

@@ -54,6 +54,11 @@ struct recorder_opts {
 	/* Asked with @arg while a pipe takes nothing: end it? NULL: wait (see trace_writer_opts).
 	 */
 	bool (*give_up)(void *arg);
+	/*
+	 * Asked with @arg while hooks are loaded and attached, which takes seconds: end it? Then
+	 * recorder__new() or recorder__start() fails with EINTR, of which nothing is printed.
+	 */
+	bool (*interrupted)(void *arg);
 	void *arg;
 };
 

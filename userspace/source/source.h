@@ -29,6 +29,9 @@ struct source_ctx {
 	bool no_btf;		     /* bpf: do as where the kernel does not describe its types */
 	const char *input;	     /* replay: a trace; fake: a recipe */
 	bool pace;		     /* replay, fake: as fast as the times of the records say */
+	/* bpf: asked with @arg while hooks are loaded and attached: end it? May be NULL. */
+	bool (*interrupted)(void *arg);
+	void *arg;
 };
 
 struct source_stats {
