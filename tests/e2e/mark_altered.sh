@@ -19,7 +19,8 @@ python3 - <<'END' || fail "the trace does not say what was altered"
 import json
 info = json.load(open("out"))
 facts = {k: v for k, v in info["facts"].items() if k.startswith(("mark.", "trace."))}
-assert facts == {"mark.clamped": "2", "mark.refused": "1"}, facts
+assert facts == {"mark.clamped": "2", "mark.refused": "1",
+                 "mark.refused_why": "its library of marks is of another version"}, facts
 [mark] = [h for h in info["hooks"] if h["hook"] == "mark"]
 assert (mark["hits"], mark["records"], mark["lost"]) == (0, 7, 0), mark
 # the two steps stand within the recording

@@ -164,6 +164,41 @@ Test(mark_hostile, wrong_hellos)
 	cr_assert_leq(lowest_fd(), lowest);
 }
 
+/* Excuses that cannot be: of another size or version, of more losses than there can be. */
+Test(mark_hostile, wrong_excuses)
+{
+	struct mark_excuse e = {.magic = MARK_EXCUSE,
+				.abi = MARK_ABI,
+				.err = UINT32_MAX,
+				.pid = UINT32_MAX,
+				.first = 1,
+				.lost = 7};
+	struct mark_hub *h = hub();
+	int fd = region(right_size(), MARK_SEALS), lowest = lowest_fd();
+	struct mark_hub_stats st;
+
+	say(h, &e, sizeof(e) - 1, NULL, 0);
+	e.abi = MARK_ABI + 1;
+	say(h, &e, sizeof(e), NULL, 0);
+	cr_assert_eq(alive(h), 0);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.lost, 0);
+	cr_assert_eq(st.refused, 1); /* of another version */
+	e.abi = MARK_ABI;
+	say(h, &e, sizeof(e), &fd, 1); /* a descriptor has no place there */
+	e.first = 0;
+	e.lost = UINT64_MAX;
+	say(h, &e, sizeof(e), NULL, 0);
+	cr_assert_eq(alive(h), 0);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.lost, 7);
+	cr_assert_eq(st.bad, 1);
+	cr_assert_eq(lost_bad, 1);
+	cr_assert_eq(st.refused, 2);
+	cr_assert_eq(lowest_fd(), lowest);
+	mark_hub__free(h);
+}
+
 /* Who connects and says nothing, or late, is waited for, and is in nobody's way. */
 Test(mark_hostile, silent_visitors)
 {

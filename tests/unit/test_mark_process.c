@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "userspace/lib/log.h"
 #include "userspace/mark/abi.h"
 #include "userspace/mark/xpugap_mark.h"
 #include "userspace/source/mark_hub.h"
@@ -195,18 +197,85 @@ static int run_within(struct mark_hub *h, int resource, rlim_t limit)
 Test(mark_process, limits)
 {
 	struct mark_hub *h = hub(0);
+	struct mark_hub_stats st;
 	struct got g = {0};
 
 	cr_assert_eq(run_within(h, RLIMIT_FSIZE, 5 << 20), 0);
+	log__set_level(LOG_ERROR);
 	cr_assert_eq(run_within(h, RLIMIT_FSIZE, 4096), 2 << 8);
 	drain(h, &g);
 	cr_assert_eq(g.steps, 100);
 	cr_assert_eq(g.lost, 0);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.refused, 1);
+	cr_assert(strstr(st.why, "ulimit -f"), "%s", st.why);
 	if (!SHADOW) {
 		cr_assert_eq(run_within(h, RLIMIT_AS, address_space() + (24 << 20)), 0);
 		drain(h, &g);
 		cr_assert_eq(g.steps, 200);
 	}
+	mark_hub__free(h);
+}
+
+#define FEW 64
+
+/* All descriptors are taken; how many there are. */
+static int take_all(void)
+{
+	struct rlimit rl = {FEW, FEW};
+	int n = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &rl))
+		_exit(3);
+	while (dup(0) >= 0)
+		n++;
+	return n;
+}
+
+static int marks_without_descriptors(const char *address)
+{
+	struct rlimit rl = {0, 0};
+	int n = take_all(), status = 0;
+
+	xpugap_connect(address);
+	steps(50);
+	sleep(2); /* by then it tries once more, at the next mark */
+	steps(1);
+	/* neither a child that somebody waits for, nor a descriptor less */
+	status |= waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD;
+	status |= getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur != FEW || rl.rlim_max != FEW;
+	status |= fcntl(FEW - 1, F_GETFD) < 0 || dup(0) >= 0 || !n;
+	if (status)
+		return status;
+	for (int fd = FEW - 1; n--; fd--)
+		close(fd);
+	sleep(2);
+	steps(10);
+	return xpugap_recording() ? 0 : 2;
+}
+
+/* No descriptor is left: the marks that this costs are told, and the rest once there is one. */
+Test(mark_process, no_descriptors, .timeout = 120)
+{
+	struct mark_hub *h = hub(0);
+	struct mark_hub_stats st;
+	struct got g = {0};
+	int status;
+	pid_t pid;
+
+	log__set_level(LOG_ERROR);
+	pid = fork();
+	if (!pid)
+		_exit(marks_without_descriptors(mark_hub__address(h)));
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	drain(h, &g);
+	cr_assert_eq(status, 0, "%x", status);
+	cr_assert_eq(g.steps, 10);
+	cr_assert_eq(g.lost, 51);
+	mark_hub__stats(h, &st);
+	cr_assert_eq(st.lost, 51);
+	cr_assert_eq(st.refused, 1);
+	cr_assert(strstr(st.why, "ulimit -n"), "%s", st.why);
 	mark_hub__free(h);
 }
 

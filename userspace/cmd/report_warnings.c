@@ -128,6 +128,7 @@ static void about_altered(const struct report *r, struct speaker *sp)
 	uint64_t clamped = number_of(r, "mark.clamped") + number_of(r, "trace.clamped");
 	uint64_t refused = number_of(r, "mark.refused");
 	uint64_t strange = number_of(r, "mark.strange");
+	const char *why = session__fact(r->session, "mark.refused_why");
 
 	if (clamped)
 		say(sp,
@@ -140,9 +141,9 @@ static void about_altered(const struct report *r, struct speaker *sp)
 		    (unsigned long long)strange);
 	if (refused)
 		say(sp,
-		    "%llu times a process that wanted to mark was not let in: its steps are "
+		    "%llu times a process that wanted to mark was not let in%s%s%s: its steps are "
 		    "missing",
-		    (unsigned long long)refused);
+		    (unsigned long long)refused, why ? " (" : "", why ? why : "", why ? ")" : "");
 }
 
 static void about_hooks(const struct report *r, struct speaker *sp)

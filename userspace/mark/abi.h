@@ -38,6 +38,7 @@
 /* the file of the library, for bindings that load it */
 #define MARK_LIB_ENV "XPUGAP_MARK_LIB"
 #define MARK_MAGIC   0x6b72616d67707578ULL /* "xupgmark" */
+#define MARK_EXCUSE  0x6573756367707578ULL /* "xupgcuse" */
 #define MARK_ABI     1
 
 #define MARK_RING_BYTES	    (1U << 20) /* unless the variable says otherwise */
@@ -68,6 +69,21 @@ struct mark_hello {
 	uint32_t pid;
 	uint32_t slots;
 	uint64_t ring_bytes;
+};
+
+/*
+ * In place of a hello, from a process that could not make its memory.
+ * @err: why, as errno
+ * @first: of this process to this recorder
+ * @lost: marks that found no ring, since the excuse before
+ */
+struct mark_excuse {
+	uint64_t magic;
+	uint32_t abi;
+	uint32_t err;
+	uint32_t pid;
+	uint32_t first;
+	uint64_t lost;
 };
 
 struct mark_ring {

@@ -27,7 +27,8 @@ struct process {
 	uint32_t nregions;
 	uint32_t free; /* rings that no thread holds */
 	uint32_t devices_sent;
-	uint64_t early; /* marks lost while there was no region */
+	uint64_t early;	  /* marks lost while there was no region, of which nobody was told */
+	uint32_t excused; /* the recorder knows that there is none */
 	uint64_t retry_ns;
 	uint32_t retries;
 	uint64_t probed_ns;
@@ -205,6 +206,31 @@ static void read_env(void)
 	env_read = true;
 }
 
+/* There is no region, and perhaps never will be: marks that are lost by it must not go untold. */
+static void excuse(struct process *p, int err)
+{
+	struct mark_excuse e = {
+		.magic = MARK_EXCUSE,
+		.abi = MARK_ABI,
+		.err = (uint32_t)-err,
+		.pid = (uint32_t)getpid(),
+		.first = !p->excused,
+	};
+
+	e.lost = __atomic_exchange_n(&p->early, 0, __ATOMIC_RELAXED);
+	if (mark_excuse__send(&where, &e))
+		__atomic_fetch_add(&p->early, e.lost, __ATOMIC_RELAXED);
+	else
+		p->excused = 1;
+}
+
+/* Errors of an attempt to attach that the next one will meet too. */
+static bool is_final(int err)
+{
+	return err == -ECONNREFUSED || err == -EFBIG || err == -EPERM || err == -EACCES ||
+	       err == -ENOSYS || err == -EPROTOTYPE || err == -EAFNOSUPPORT || err == -EINVAL;
+}
+
 static int attach(struct process *p)
 {
 	uint64_t now = now_ns();
@@ -218,16 +244,15 @@ static int attach(struct process *p)
 		return -ENOTCONN;
 	}
 	err = add_region(p);
-	/* the recorder is gone, was never there, or may not be spoken to */
-	if (err == -ECONNREFUSED || err == -EFBIG || err == -EPERM || err == -EACCES ||
-	    err == -ENOSYS || err == -EPROTOTYPE || err == -EAFNOSUPPORT || err == -EINVAL) {
+	if (err && err != -ECONNREFUSED &&
+	    (is_final(err) || __atomic_load_n(&p->early, __ATOMIC_RELAXED)))
+		excuse(p, err);
+	if (err && is_final(err))
 		mark__set_state(MARK_OFF);
-		return err;
-	}
-	if (err) {
+	else if (err)
 		try_later(p, now);
+	if (err)
 		return err;
-	}
 	mark_time_offset = hostclock__offset();
 	p->corr = first_correlation();
 	mark_seen = p->seen;
@@ -403,7 +428,7 @@ void mark__attach_now(void)
 /* The next one knows neither our devices nor our names. */
 static void forget_recorder(struct process *p)
 {
-	p->nregions = p->free = p->devices_sent = 0;
+	p->nregions = p->free = p->devices_sent = p->excused = 0;
 	p->retries = 0;
 	p->retry_ns = 0;
 	p->salt += MARK_SALT;
@@ -437,4 +462,15 @@ bool mark__connect(const char *address)
 __attribute__((constructor)) static void at_start(void)
 {
 	read_env();
+}
+
+/* A last attempt to tell of marks that found no ring. */
+__attribute__((destructor)) static void at_end(void)
+{
+	struct process *p = process;
+
+	if (!p || mark__state() != MARK_TRY || !__atomic_load_n(&p->early, __ATOMIC_RELAXED))
+		return;
+	p->retry_ns = 0;
+	mark__attach_now();
 }

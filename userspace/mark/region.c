@@ -48,6 +48,21 @@ int mark_region__connect(const struct mark_where *where)
 	return fd;
 }
 
+int mark_region__send(const struct mark_where *where, const struct msghdr *msg, size_t size)
+{
+	int fd = mark_region__connect(where);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = sendmsg(fd, msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	n = n == (ssize_t)size ? 0 : n < 0 ? -errno : -EIO;
+	close(fd);
+	return (int)n;
+}
+
 static int send_hello(const struct mark_map *r, const struct mark_where *where, int memfd)
 {
 	struct mark_hello hello = {
@@ -70,22 +85,12 @@ static int send_hello(const struct mark_map *r, const struct mark_where *where, 
 		.msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	ssize_t n;
-	int fd;
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &memfd, sizeof(memfd));
-	fd = mark_region__connect(where);
-	if (fd < 0)
-		return fd;
-	do {
-		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	} while (n < 0 && errno == EINTR);
-	n = n == sizeof(hello) ? 0 : n < 0 ? -errno : -EIO;
-	close(fd);
-	return (int)n;
+	return mark_region__send(where, &msg, sizeof(hello));
 }
 
 /*

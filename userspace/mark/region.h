@@ -24,6 +24,16 @@ int mark_region__new(struct mark_map *r, const struct mark_where *where);
 /* A connection to the recorder, or -errno: -ECONNREFUSED when it is gone. */
 int mark_region__connect(const struct mark_where *where);
 
+/* A message to the recorder at @where; @msg has one part, of @size. 0 or -errno. */
+struct msghdr;
+int mark_region__send(const struct mark_where *where, const struct msghdr *msg, size_t size);
+
+/*
+ * excuse.c: tell the recorder at @where that no region could be made, also if this process has no
+ * descriptor left for it. 0 or -errno.
+ */
+int mark_excuse__send(const struct mark_where *where, const struct mark_excuse *excuse);
+
 /* Of the threads' own state, with the names that they know behind it. */
 size_t mark_region__threads_bytes(const struct mark_map *r);
 

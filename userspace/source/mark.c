@@ -102,6 +102,8 @@ static int write_facts(struct source *s, const struct mark_hub_stats *st)
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)facts[i].value);
 		err = trace_writer__meta(s->writer, mark_hub__now(), facts[i].key, text);
 	}
+	if (st->refused && !err)
+		err = trace_writer__meta(s->writer, mark_hub__now(), "mark.refused_why", st->why);
 	return err;
 }
 

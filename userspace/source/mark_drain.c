@@ -23,7 +23,6 @@
 #define MAX_RUNS      4096U
 #define MAX_TID	      (1U << 22)
 #define MAX_HELD_NS   400000000ULL /* that a record being written may hold up the others */
-#define MOST_LOST     (1ULL << 40) /* marks between two sweeps */
 #define MAX_HELD_FILL 50	   /* nor when a ring is so full, in per cent */
 
 struct sweep {
@@ -447,7 +446,7 @@ static int report_counter(struct sweep *s, const uint64_t *counter, uint64_t *re
 	if (!more)
 		return 0;
 	*reported = now;
-	if (more > MOST_LOST) { /* nobody can have lost so much: the program wrote there */
+	if (more > MARK_LOST_MAX) { /* nobody can have lost so much: the program wrote there */
 		s->hub->stats.bad++;
 		return report_lost(s, REC_LOST_BAD, 1, tid);
 	}
@@ -475,6 +474,22 @@ static int report_map(struct sweep *s, struct mark_map *m)
 	return err;
 }
 
+static int report_ringless(struct sweep *s)
+{
+	struct mark_hub *h = s->hub;
+	uint64_t lost = h->ringless, bad = h->ringless_bad;
+	int err = 0;
+
+	h->ringless = h->ringless_bad = 0;
+	h->stats.lost += lost;
+	h->stats.bad += bad;
+	if (lost)
+		err = report_lost(s, REC_LOST_MARK, lost, 0);
+	if (bad && !err)
+		err = report_lost(s, REC_LOST_BAD, bad, 0);
+	return err;
+}
+
 int mark_drain__sweep(struct mark_hub *h, uint64_t began_ns,
 		      int (*emit)(void *arg, const struct rec *rec), void *arg)
 {
@@ -490,6 +505,8 @@ int mark_drain__sweep(struct mark_hub *h, uint64_t began_ns,
 		err = merge(&s);
 	if (!err)
 		err = each_map(&s, report_map);
+	if (!err)
+		err = report_ringless(&s);
 	h->swept_ns = began_ns;
 	if (err)
 		return err;

@@ -10,7 +10,9 @@
 #include "userspace/source/mark_peer.h"
 #include "userspace/source/mark_ring.h"
 
-#define MARK_WAITING 64 /* connections whose hello has not come yet */
+#define MARK_WAITING  64	   /* connections whose hello has not come yet */
+#define MARK_LOST_MAX (1ULL << 40) /* marks between two sweeps, of a program that says so */
+#define MARK_REASONS  8		   /* for refusing somebody, that are said */
 
 /* The consumer's side of a ring. */
 struct mark_slot {
@@ -76,7 +78,11 @@ struct mark_hub {
 	uint64_t horizon_ns;   /* no record older than this will come */
 	unsigned int fill_pct; /* of the fullest ring that it found */
 	struct mark_process *processes;
-	uint32_t nfds; /* that they take */
+	uint32_t nfds;	       /* that they take */
+	uint64_t ringless;     /* marks lost by processes that have no ring, not reported yet */
+	uint64_t ringless_bad; /* excuses that cannot be */
+	char said[MARK_REASONS][MARK_WHY_MAX];
+	unsigned int nsaid;
 	struct {
 		int fd;
 		uint64_t since_ns;

@@ -166,12 +166,57 @@ static struct mark_process *add_process(struct mark_hub *h, struct mark_visitor 
 	return p;
 }
 
-/* The first is said; all are counted. */
-static void count_refused(struct mark_hub *h, const struct mark_visitor *v, const char *why)
+static bool is_said(const struct mark_hub *h, const char *why)
+{
+	for (unsigned int i = 0; i < h->nsaid; i++)
+		if (strncmp(h->said[i], why, MARK_WHY_MAX - 1) == 0)
+			return true;
+	return h->nsaid == MARK_REASONS;
+}
+
+/* Of each reason the first is said; all are counted. */
+static void refuse(struct mark_hub *h, pid_t pid, uid_t uid, const char *why)
 {
 	if (!h->stats.refused++)
-		log_warning("marks of process %d (uid %u) are not recorded: %s", v->cred.pid,
-			    v->cred.uid, why);
+		snprintf(h->stats.why, sizeof(h->stats.why), "%s", why);
+	if (is_said(h, why))
+		return;
+	log_warning("marks of process %d (uid %u) are not recorded: %s", pid, uid, why);
+	snprintf(h->said[h->nsaid++], MARK_WHY_MAX, "%s", why);
+}
+
+static void count_refused(struct mark_hub *h, const struct mark_visitor *v, const char *why)
+{
+	refuse(h, v->cred.pid, v->cred.uid, why);
+}
+
+/*
+ * One that could not make its rings says why, and how many marks that cost. Who comes may be
+ * another process, which was sent: it is named as it calls itself.
+ */
+static void take_excuse(struct mark_hub *h, const struct mark_visitor *v)
+{
+	const struct mark_excuse *e = &v->excuse;
+	char why[MARK_WHY_MAX];
+
+	if (!may_mark(h, &v->cred))
+		return;
+	if (e->lost > MARK_LOST_MAX) /* nobody can have lost so much */
+		h->ringless_bad++;
+	else
+		h->ringless += e->lost;
+	if (!e->first)
+		return;
+	if (e->err == EMFILE)
+		snprintf(why, sizeof(why), "it may open no more files (ulimit -n)");
+	else if (e->err == EFBIG)
+		snprintf(why, sizeof(why), "its files may not be large enough (ulimit -f)");
+	else if (e->err == ENOMEM)
+		snprintf(why, sizeof(why), "it gets no memory for them (ulimit -v)");
+	else
+		snprintf(why, sizeof(why), "it cannot make memory to share: %s",
+			 log__err(e->err < 4096 ? (int)e->err : EINVAL));
+	refuse(h, (pid_t)e->pid, v->cred.uid, why);
 }
 
 /* Take the visitor's region, with the process that it is if we do not know it. */
@@ -250,6 +295,8 @@ static int welcome(struct mark_hub *h, int fd)
 
 	if (!err)
 		admit(h, &v);
+	else if (err == 1)
+		take_excuse(h, &v);
 	else if (err == -EPROTO)
 		count_refused(h, &v, "its library of marks is of another version");
 	else if (err == -ESRCH)

@@ -20,6 +20,8 @@ struct mark_hub_opts {
 	uint32_t max_processes; /* that mark at the same time; 0: 4,096 */
 };
 
+#define MARK_WHY_MAX 96
+
 struct mark_hub_stats {
 	uint64_t records; /* handed to emit, LOST and TASK records not among them */
 	uint64_t lost;	  /* marks for which a program had no room */
@@ -27,9 +29,11 @@ struct mark_hub_stats {
 	uint64_t clamped; /* records with an impossible time, which was corrected */
 	uint64_t bytes;	  /* of records */
 	uint64_t processes;
-	uint64_t refused; /* regions of other users, of too many, of another version, ... */
-	uint64_t strange; /* threads whose id is not known here: named as their process */
-	uint32_t alive;	  /* processes now */
+	uint64_t
+		refused; /* regions of other users, of too many, of another version, not made ... */
+	char why[MARK_WHY_MAX]; /* the first was refused */
+	uint64_t strange;	/* threads whose id is not known here: named as their process */
+	uint32_t alive;		/* processes now */
 };
 
 /* CLOCK_MONOTONIC. */

@@ -16,6 +16,9 @@
 #define SO_PEERPIDFD 77
 #endif
 
+_Static_assert(offsetof(struct mark_hello, abi) == offsetof(struct mark_excuse, abi),
+	       "what it is and of which version is read before anything else");
+
 static bool is_hello(const struct mark_hello *h)
 {
 	return h->slots >= 1 && h->slots <= MARK_SLOTS_MAX &&
@@ -81,10 +84,13 @@ int mark_visitor__receive(struct mark_visitor *v, int fd)
 	v->memfd = take_fds(&msg);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &v->cred, &len))
 		return -EBADMSG;
-	if (n < (ssize_t)offsetof(struct mark_hello, image) || v->hello.magic != MARK_MAGIC)
+	if (n < (ssize_t)offsetof(struct mark_hello, image) ||
+	    (v->hello.magic != MARK_MAGIC && v->hello.magic != MARK_EXCUSE))
 		return -EBADMSG;
 	if (v->hello.abi != MARK_ABI)
 		return -EPROTO;
+	if (v->hello.magic == MARK_EXCUSE)
+		return n == sizeof(v->excuse) ? 1 : -EBADMSG;
 	if (n != sizeof(v->hello) || v->memfd < 0 || !is_hello(&v->hello))
 		return -EBADMSG;
 	if (v->cred.pid <= 0)

@@ -11,16 +11,19 @@
 
 /* @memfd, @pidfd: -1 if there is none (pidfd: or -errno), or taken over */
 struct mark_visitor {
-	struct mark_hello hello;
+	union {
+		struct mark_hello hello;
+		struct mark_excuse excuse;
+	};
 	struct ucred cred;
 	int memfd;
 	int pidfd;
 };
 
 /*
- * Read the hello of connection @fd. 0; -EAGAIN: not sent yet; -EPROTO: of another version; -ESRCH:
- * of a pid namespace that is not below ours; -EBADMSG: nothing of ours. mark_visitor__end() follows
- * in any case.
+ * Read the hello of connection @fd. 0; 1: an excuse came instead; -EAGAIN: not sent yet; -EPROTO:
+ * of another version; -ESRCH: of a pid namespace that is not below ours; -EBADMSG: nothing of ours.
+ * mark_visitor__end() follows in any case.
  */
 int mark_visitor__receive(struct mark_visitor *v, int fd);
 
