@@ -15,7 +15,7 @@ limited() {
 	"$XPUGAP" record -f -e mark -o t.xpt -- "$BUILD/tests/e2e/mark_limits" "$1" 1000 >out 2>err ||
 		fail "$1: the program was disturbed: $?"
 	"$XPUGAP" info --json t.xpt >facts || fail "info"
-	"$XPUGAP" report t.xpt >said 2>err2 || fail "report"
+	"$XPUGAP" report t.xpt 2>err2 | tr -s " \n" " " >said || fail "report"
 }
 
 # told REASON LOST
