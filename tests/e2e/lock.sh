@@ -34,7 +34,7 @@ for begin, end in slow:
     check(waited <= end - begin, "longer than the fault:", waited, end - begin)
 print(len(slow), "slow faults,", explained, "explained by the lock,", held, "with its holder")
 check(len(slow) >= 2, "the test tested nothing")
-# others wait for the table that the fork copies, or are held up by the hypervisor
+# others are held up by the hypervisor
 check(explained >= len(slow) * 0.7, explained, "explained of", len(slow))
 check(held >= explained * 0.9, held, "with holder of", explained)
 for line in fail:

@@ -2,7 +2,7 @@
 /*
  * Page faults that wait for the lock of the address space, which another thread holds while it
  * forks a large process. Prints the tid of who forks, the tid of who faults, and for each fault
- * that took long, for other reasons than that the thread got no cpu: when it began and ended
+ * that took long, in which the thread slept and did not only lack a cpu: when it began and ended
  * (CLOCK_MONOTONIC).
  */
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +58,15 @@ static uint64_t run_delay(void)
 	return sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
 }
 
+/* How often this thread went to sleep. */
+static long sleeps(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_THREAD, &ru);
+	return ru.ru_nvcsw;
+}
+
 static char *map(size_t size)
 {
 	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -83,15 +93,18 @@ static void *fault(void *arg)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), at;
 	char *p = arg;
 	uint64_t from, to, delay;
+	long before;
 
 	faulter = gettid();
 	for (at = 0; at < FRESH && !ended; at += page) {
 		delay = run_delay();
+		before = sleeps();
 		from = now();
 		*(volatile char *)(p + at) = 1;
 		to = now();
 		delay = run_delay() - delay;
-		if (to - from > LONG_NS && delay < (to - from) / 10 && nslow < KEPT) {
+		if (to - from > LONG_NS && delay < (to - from) / 10 && sleeps() > before &&
+		    nslow < KEPT) {
 			slow[nslow].from = from;
 			slow[nslow++].to = to;
 		}

@@ -25,6 +25,9 @@ import tempfile
 
 BOOT_SECONDS = 180  # on a machine that is busy with other things
 TEST_SECONDS = 10  # what a test may take besides its own time
+# What a kernel says where one thread of the emulator goes on with a stale copy of code that the
+# kernel has patched in another: it loops, or takes a breakpoint that is there no more.
+EMULATOR = ("soft lockup", "Oops: int3")
 
 
 def header(path, key):
@@ -167,10 +170,10 @@ class Boots:
         if not rest:
             return []
         died = f"the guest ended in the middle of it (exit status {status})"
-        if journal.begun and "soft lockup" in text and (key, rest[0]) not in self.again:
-            # the emulator may go on with a stale copy of code that the kernel has patched
+        mishap = next((m for m in EMULATOR if m in text), None)
+        if journal.begun and mishap and (key, rest[0]) not in self.again:
             self.again.add((key, rest[0]))
-            self.tally.line("again", self.name(key, rest[0]), "a cpu of the guest hung")
+            self.tally.line("again", self.name(key, rest[0]), f"the emulator's fault: {mishap}")
             return rest
         if journal.begun:
             self.tally.fail(self.name(key, rest[0]), died, text)
