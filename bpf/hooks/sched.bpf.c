@@ -7,6 +7,7 @@
  * counts of the task final.
  */
 #include "bpf/include/arch.bpf.h"
+#include "bpf/include/futex_args.bpf.h"
 #include "bpf/include/ioctl.bpf.h"
 #include "bpf/include/task.bpf.h"
 
@@ -231,17 +232,34 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
+/*
+ * @to waits for a futex: was it @waker's call that woke it, or its end, which wakes who joins it?
+ * Whether that ended the wait shows when it returns.
+ */
+static __always_inline void woken(struct task_state *to, struct task_struct *waker)
+{
+	int nr;
+
+	if (!to->futex.start_ns || task__compat(waker))
+		return;
+	nr = task__nr(waker);
+	if (nr == NR_FUTEX || nr == NR_FUTEX_WAKE || nr == NR_FUTEX_REQUEUE || nr == NR_EXIT ||
+	    nr == NR_EXIT_GROUP)
+		to->futex.waker_tid = waker->pid;
+}
+
 static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct cpu_state *c = cpu__get();
 	struct rec_sched_waking *rec;
-	struct task_state *from;
+	struct task_state *from, *to;
 	struct hook_counts *h;
 	__u64 t;
 
 	from = filter__find(waker);
-	flags |= who(from, filter__find(wakee));
+	to = filter__find(wakee);
+	flags |= who(from, to);
 	if (!(flags & (REC_SCHED_PREV_TARGET | REC_SCHED_NEXT_TARGET)) || !c)
 		return 0;
 	h = &c->hook[REC_HOOK_SCHED];
@@ -249,6 +267,8 @@ static __always_inline int waking(struct task_struct *wakee, __u32 flags)
 	/* the idle task wakes nobody by itself */
 	if (in_interrupt(c, waker) || !waker->pid)
 		flags |= REC_SCHED_IRQ;
+	if (probe_futex && to && !(flags & REC_SCHED_IRQ))
+		woken(to, waker);
 	if (flags & REC_SCHED_NEXT_TARGET)
 		c->irq.woke = c->softirq.woke = 1;
 	rec = ring__reserve(h, REC_SCHED_WAKING, sizeof(*rec));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The syscall hook: every ioctl of the target, from its entry to its return, and the calls of the
- * probe file (bpf/include/file.bpf.h).
+ * probes file and futex (bpf/include/file.bpf.h, futex.bpf.h).
  *
  * Each call passes through here twice, so little is done and nothing twice: the entry finds out
  * which file the descriptor names (at the return it may be closed) and keeps that with the task;
@@ -9,6 +9,7 @@
  */
 #include "bpf/include/arch.bpf.h"
 #include "bpf/include/file.bpf.h"
+#include "bpf/include/futex.bpf.h"
 #include "bpf/include/ioctl.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -96,6 +97,8 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
 		if (probe_file)
 			file__enter(regs, nr);
+		if (probe_futex)
+			futex__enter(regs, nr);
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
@@ -180,6 +183,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
 		if (probe_file)
 			file__exit(nr, ret);
+		if (probe_futex)
+			futex__exit(nr, ret);
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
@@ -209,6 +214,7 @@ int walk_open(struct bpf_iter__task *ctx)
 		return 0;
 	ioctl__blocked(task, &s->call);
 	file__blocked(task, &s->file);
+	futex__blocked(task, &s->futex);
 	return 0;
 }
 
@@ -223,5 +229,6 @@ int walk_now(struct bpf_iter__task *ctx)
 		return 0;
 	ioctl__open_now(task, &s->call);
 	file__blocked(task, &s->file);
+	futex__blocked(task, &s->futex);
 	return 0;
 }

@@ -4,9 +4,12 @@
  * which never changes. Not known here: which file a descriptor names, and 32-bit calls that a
  * 64-bit program makes.
  */
+#include "bpf/include/futex_args.bpf.h"
 #include "bpf/include/plain.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+const volatile bool probe_ioctl = true;
 
 #if defined(__TARGET_ARCH_x86)
 
@@ -28,6 +31,8 @@ static __always_inline bool compat(const struct regs *r)
 #define ARG0(r) (compat(r) ? (__u32)(r)->bx : (r)->di)
 #define ARG1(r) (compat(r) ? (__u32)(r)->cx : (r)->si)
 #define ARG2(r) (compat(r) ? (__u32)(r)->dx : (r)->dx)
+#define ARG3(r) ((r)->r10)
+#define ARG4(r) ((r)->r8)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -50,6 +55,8 @@ static __always_inline bool compat(const struct regs *r)
 #define ARG0(r) (compat(r) ? (__u32)(r)->orig_x0 : (r)->orig_x0)
 #define ARG1(r) (compat(r) ? (__u32)(r)->x[1] : (r)->x[1])
 #define ARG2(r) (compat(r) ? (__u32)(r)->x[2] : (r)->x[2])
+#define ARG3(r) ((r)->x[3])
+#define ARG4(r) ((r)->x[4])
 
 #endif
 
@@ -74,6 +81,39 @@ static __always_inline void fill_call(struct call *call, const struct regs *r)
 	call->arg = ARG2(r);
 }
 
+/* Who owns what is waited for is not known here: the number in the word is of some namespace. */
+static __always_inline void enter_futex(const void *from, __u64 nr)
+{
+	struct task_state *s = plain__find(plain__tid());
+	struct futex_call *c;
+	struct regs r;
+	__u8 op;
+
+	if (!s || bpf_probe_read_kernel(&r, sizeof(r), from) || compat(&r))
+		return;
+	c = &s->futex;
+	op = futex__op_of(nr, ARG1(&r));
+	if (op) {
+		__u64 a[5] = {ARG0(&r), ARG1(&r), ARG2(&r), ARG3(&r), ARG4(&r)};
+
+		__builtin_memset(c, 0, sizeof(*c));
+		c->op = op;
+		futex__fill(c, a);
+	} else if (!futex__goes_on(c, nr, ARG0(&r))) {
+		return;
+	}
+	c->start_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void exit_futex(long ret)
+{
+	struct hook_counts *h = counts__get(REC_HOOK_SYSCALL);
+	struct task_state *s = plain__find(plain__tid());
+
+	if (s && h && s->futex.start_ns)
+		futex__end(h, &s->futex, plain__tid(), ret, 0);
+}
+
 SEC("raw_tp/sys_enter")
 int sys_enter(struct raw_args *ctx)
 {
@@ -82,7 +122,9 @@ int sys_enter(struct raw_args *ctx)
 	struct regs r;
 	__u64 t;
 
-	if (!read_ioctl(&r, (void *)ctx->args[0], ctx->args[1]))
+	if (probe_futex && futex__is_call(ctx->args[1]))
+		enter_futex((void *)ctx->args[0], ctx->args[1]);
+	if (!probe_ioctl || !read_ioctl(&r, (void *)ctx->args[0], ctx->args[1]))
 		return 0;
 	s = plain__find(plain__tid());
 	h = counts__get(REC_HOOK_SYSCALL);
@@ -108,7 +150,9 @@ int sys_exit(struct raw_args *ctx)
 	__s32 nr = -1;
 
 	bpf_probe_read_kernel(&nr, sizeof(nr), (void *)ctx->args[0] + AT_NR);
-	if (!read_ioctl(&r, (void *)ctx->args[0], nr))
+	if (probe_futex && futex__is_call(nr))
+		exit_futex(ctx->args[1]);
+	if (!probe_ioctl || !read_ioctl(&r, (void *)ctx->args[0], nr))
 		return 0;
 	s = plain__find(plain__tid());
 	h = counts__get(REC_HOOK_SYSCALL);

@@ -103,6 +103,7 @@ enum rec_hook_id {
  *   DMA_DIR         enum rec_dma_dir
  *   CHAR            a letter
  *   CPU             number of a cpu, REC_NO_CPU if none in particular
+ *   FUTEX_OP        enum rec_futex_op
  *   SAMPLE_EVENT    enum rec_sample_event
  *   STACK_KIND      enum rec_stack_kind
  *   STACK_BY        enum rec_stack_by
@@ -167,6 +168,8 @@ enum rec_hook_id {
 	R(81, SOFTIRQ, softirq, IRQ, NONE, "a softirq ran while tid was on the cpu")               \
 	R(82, IRQ_NAME, irq_name, IRQ, TEXT, "the handler of an interrupt")                        \
 	R(84, LOCK_WAIT, lock_wait, LOCK, NONE, "tid waited for a lock of the kernel")             \
+	R(85, FUTEX_WAIT, futex_wait, SYSCALL, NONE, "a wait for a lock of the program returned")  \
+	R(86, FUTEX_BLOCKED, futex_blocked, SYSCALL, NONE, "the recording ended in such a wait")   \
 	R(88, RECLAIM, reclaim, RECLAIM, NONE, "tid freed memory to get some")                     \
 	R(90, SAMPLE, sample, SAMPLE, NONE, "tid was on the cpu when a sample was due")            \
 	R(91, STACK, stack, SAMPLE, TEXT, "the frames behind the id of a stack")                   \
@@ -321,6 +324,22 @@ enum rec_hook_id {
 #define REC_FIELDS_lock_wait(F, A) \
 	F(u64, duration_ns, NS) F(u64, lock, HEX) F(u32, holder_tid, TID) F(u32, flags, FLAGS) \
 	F(s32, ret, RET) F(u32, pad, PAD)
+
+/*
+ * address: of the word that is waited for, of the first of several; word: what it held, as the
+ * caller passed it and the kernel found it if the wait slept, or, of the PI operations, as it was
+ * read at the beginning; owner_tid: who owned the lock when the call began, waker_tid: who ended the
+ * wait, each 0 where that is not known; futexes: how many are waited for; flags is enum
+ * rec_futex_flags
+ */
+#define REC_FIELDS_futex_wait(F, A) \
+	F(u64, duration_ns, NS) F(u64, address, HEX) F(u32, owner_tid, TID) F(u32, waker_tid, TID) \
+	F(s32, ret, RET) F(u32, word, HEX) F(u32, futexes, DEC) F(u16, flags, FLAGS) \
+	F(u8, op, FUTEX_OP) F(u8, pad, PAD)
+
+#define REC_FIELDS_futex_blocked(F, A) \
+	F(u64, start_ns, TIME) F(u64, address, HEX) F(u32, owner_tid, TID) F(u32, word, HEX) \
+	F(u32, futexes, DEC) F(u16, flags, FLAGS) F(u8, op, FUTEX_OP) F(u8, pad, PAD)
 
 /*
  * pages: that were freed; cgroup: that tid's memory is charged to, whose limit or a parent's was
@@ -544,6 +563,28 @@ enum rec_lock_flags {
 	REC_LOCK_PERCPU = 16,
 	REC_LOCK_MUTEX = 32,
 	REC_LOCK_MMAP = 256, /* of the address space of tid: mappings and page faults need it */
+};
+
+/* the operations of futex() that wait, and the calls that do */
+enum rec_futex_op {
+	REC_FUTEX_OP_UNKNOWN = 0,
+	REC_FUTEX_OP_WAIT = 1,
+	REC_FUTEX_OP_WAIT_BITSET = 2,
+	REC_FUTEX_OP_LOCK_PI = 3, /* LOCK_PI, LOCK_PI2 */
+	REC_FUTEX_OP_WAIT_REQUEUE_PI = 4,
+	REC_FUTEX_OP_WAITV = 5, /* futex_waitv() */
+	REC_FUTEX_OP_CALL = 6,	/* futex_wait() */
+};
+
+enum rec_futex_flags {
+	REC_FUTEX_PRIVATE = 1, /* of one process only, as the caller says */
+	REC_FUTEX_TIMED = 2,   /* it would end by itself */
+	REC_FUTEX_SLEPT = 4,   /* tid left the cpu of its own will inside */
+	REC_FUTEX_AGAIN = 8,   /* it goes on after a signal */
+	/* how owner_tid is known: never just a number, but a thread that lived when it was read */
+	REC_FUTEX_OWNER_PI = 16,   /* the word holds it, as the kernel wants it of PI futexes */
+	REC_FUTEX_OWNER_WORD = 32, /* the word holds a thread of the process and that others wait */
+	REC_FUTEX_OWNER_GLIBC = 64, /* it stands where mutexes of glibc keep it */
 };
 
 enum rec_fault_flags {

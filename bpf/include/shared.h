@@ -92,6 +92,26 @@ struct file_call {
 };
 
 /*
+ * struct futex_call - a wait for a futex that has not returned; fields as in FUTEX_WAIT
+ * @start_ns: when it began; 0: there is none
+ * @nvcsw: how often the task had left the cpu of its own will then
+ * @restart: it was ended by a signal, and may go on
+ */
+struct futex_call {
+	__u64 start_ns;
+	__u64 address;
+	__u64 nvcsw;
+	__u32 word;
+	__u32 owner_tid;
+	__u32 waker_tid;
+	__u32 futexes;
+	__u16 flags;
+	__u8 op;
+	__u8 restart;
+	__u32 cost_ns; /* what the hook took at its entry; 0: not measured */
+};
+
+/*
  * struct cpu_state - what hooks keep for a cpu; all but @targets is written on that cpu only
  * @call: of the task that is on the cpu. Task storage would be its natural place, but to look that
  *	  up twice costs a fifth of what a traced ioctl costs; so a call lives here until its task
@@ -172,6 +192,7 @@ struct lock_wait {
  * struct task_state - what is kept for each task of the target; having one makes it a target
  * @call: while the task is off the cpu, or always, without the sched hook
  * @file: the call about a file that it is in
+ * @futex: the wait for a futex that it is in
  * @counted: among those that live: enum counted
  * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
  * @faults: of the task as the kernel counts them, when a record last told of one, or FAULTS_UNKNOWN
@@ -181,6 +202,7 @@ struct lock_wait {
 struct task_state {
 	struct call call;
 	struct file_call file;
+	struct futex_call futex;
 	__u32 flags;
 	__u32 counted;
 	__u64 fault_ns;

@@ -4,29 +4,12 @@
 #define XPUGAP_TASK_BPF_H
 
 #include "bpf/include/filter.bpf.h"
+#include "bpf/include/pid.bpf.h"
 
-#define MAX_LEVELS     0x7ff /* bytes of 32 levels of process ids, at up to 64 each */
 #define PF_EXITING     0x00000004
 #define PF_KTHREAD     0x00200000
 #define PF_IO_WORKER   0x00000010
 #define PF_USER_WORKER 0x00004000
-
-/* The number that @pid has in its own namespace. */
-static __always_inline __u32 pid__ns_nr(struct pid *pid)
-{
-	unsigned int level = BPF_CORE_READ(pid, level);
-	void *numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
-	__u64 at = level * bpf_core_type_size(struct upid);
-	void *upid;
-	int nr = 0;
-
-	barrier_var(at);
-	at &= MAX_LEVELS; /* 6.1's verifier wants to see a bound */
-	barrier_var(at);
-	upid = numbers + at;
-	bpf_probe_read_kernel(&nr, sizeof(nr), upid + bpf_core_field_offset(struct upid, nr));
-	return nr;
-}
 
 static __always_inline __u64 task__cgroup(struct task_struct *task)
 {

@@ -194,12 +194,40 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct xarray {
+	void *xa_head;
+};
+
+struct xa_node {
+	unsigned char shift;
+	void *slots[1];
+};
+
+struct idr {
+	struct xarray idr_rt;
+};
+
+struct pid_namespace {
+	struct idr idr;
+	unsigned int level;
+};
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {
 	unsigned int level;
+	struct hlist_head tasks[1]; /* the first: of threads */
 	struct upid numbers[1];
 };
 
@@ -292,6 +320,7 @@ struct task_struct {
 	struct list_head children;
 	struct list_head sibling;
 	struct pid *thread_pid;
+	struct hlist_node pid_links[1];
 	__u64 start_time;
 	unsigned long nvcsw;
 	unsigned long nivcsw;

@@ -374,12 +374,19 @@ Test(trace_parts, say_again_which_calls_have_not_returned)
 	PUT(1800, 0, IOCTL_BLOCKED, ioctl_blocked, 11, .start_ns = 1750);
 	PUT(1760, 1, IOCTL, ioctl, 11, .duration_ns = 100);
 	PUT(1800, 0, FILE_BLOCKED, file_blocked, 12, .start_ns = 1700);
+	PUT(1800, 0, FUTEX_BLOCKED, futex_blocked, 13, .start_ns = 1600);
+	PUT(1800, 0, FUTEX_BLOCKED, futex_blocked, 14, .start_ns = 1600);
+	PUT(1900, 1, FUTEX_WAIT, futex_wait, 14, .duration_ns = 300);
 	next(2000, &a);
 	cr_expect_eq(a.types[REC_IOCTL], 0);
 	cr_expect_eq(a.types[REC_IOCTL_BLOCKED], 1);
 	cr_expect_eq(a.types[REC_FILE_BLOCKED], 1);
+	cr_expect_eq(a.types[REC_FUTEX_BLOCKED], 1);
+	cr_expect_eq(a.types[REC_FUTEX_WAIT], 0);
 	next(3000, &a); /* nobody asked */
-	cr_expect_eq(a.types[REC_IOCTL_BLOCKED] + a.types[REC_FILE_BLOCKED], 0);
+	cr_expect_eq(a.types[REC_IOCTL_BLOCKED] + a.types[REC_FILE_BLOCKED] +
+			     a.types[REC_FUTEX_BLOCKED],
+		     0);
 	trace_writer__free(w);
 }
 

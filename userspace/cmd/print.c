@@ -382,6 +382,7 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_FILE_CALL:
 	case REC_FMT_DMA_CALL:
 	case REC_FMT_DMA_DIR:
+	case REC_FMT_FUTEX_OP:
 	case REC_FMT_SAMPLE_EVENT:
 	case REC_FMT_STACK_KIND:
 	case REC_FMT_STACK_BY:

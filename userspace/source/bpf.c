@@ -445,6 +445,26 @@ static int tell_open(void *arg, uint32_t tid, const struct call *call)
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
+static int tell_open_futex(void *arg, uint32_t tid, const struct futex_call *c)
+{
+	struct source *s = arg;
+	struct rec_futex_blocked rec = {
+		.hdr = {.type = REC_FUTEX_BLOCKED,
+			.size = sizeof(rec),
+			.tid = tid,
+			.time_ns = hostclock__now()},
+		.start_ns = c->start_ns,
+		.address = c->address,
+		.owner_tid = c->owner_tid,
+		.word = c->word,
+		.futexes = c->futexes,
+		.flags = c->flags,
+		.op = c->op,
+	};
+
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
 static int tell_request(void *arg, const struct disk_request *r)
 {
 	struct source *s = arg;
@@ -571,12 +591,13 @@ static int tell_unfinished(struct source *s)
 
 static int bpf_stop(struct source *s)
 {
+	const struct call_teller teller = {tell_open, tell_open_futex, s};
 	int n;
 
 	s->stopped = true;
 	mark_live__detach(s->marks);
 	hooks__detach(s->hooks);
-	n = hooks__tell_open(s->hooks, tell_open, s);
+	n = hooks__tell_open(s->hooks, &teller);
 	if (n)
 		log_debug("cannot tell of all open calls: %s", log__err(n));
 	n = hooks__tell_requests(s->hooks, tell_request, s);
@@ -601,7 +622,8 @@ static int bpf_stop(struct source *s)
 
 static int bpf_tell_open(struct source *s)
 {
-	int err = hooks__tell_open_now(s->hooks, tell_open, s);
+	const struct call_teller teller = {tell_open, tell_open_futex, s};
+	int err = hooks__tell_open_now(s->hooks, &teller);
 
 	if (!err)
 		err = hooks__tell_requests(s->hooks, tell_request, s);

@@ -112,18 +112,23 @@ bool hooks__came(struct hooks *h);
 int hooks__look(struct hooks *h);
 
 /*
- * After hooks__detach(): record the calls that have not returned; those of which the kernel's
- * programs cannot tell go to @tell, whose result, if it is not 0, ends this. 0 or -errno.
+ * struct call_teller - gets the calls that have not returned of which the kernel's programs cannot
+ * tell; what is not 0 ends the telling
  */
-int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
-		     void *arg);
+struct call_teller {
+	int (*ioctl)(void *arg, uint32_t tid, const struct call *c);
+	int (*futex)(void *arg, uint32_t tid, const struct futex_call *c);
+	void *arg;
+};
+
+/* After hooks__detach(): record the calls that have not returned. 0 or -errno. */
+int hooks__tell_open(struct hooks *h, const struct call_teller *tell);
 
 /*
  * The same while the hooks run. What returns meanwhile may be told of or not; what is told of was
  * open when it was looked at.
  */
-int hooks__tell_open_now(struct hooks *h,
-			 int (*tell)(void *arg, uint32_t tid, const struct call *c), void *arg);
+int hooks__tell_open_now(struct hooks *h, const struct call_teller *tell);
 
 /* @tell of each request of a target that has not been completed. 0 or -errno. */
 int hooks__tell_requests(struct hooks *h,

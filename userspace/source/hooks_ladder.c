@@ -55,6 +55,7 @@ static int open_task(struct hooks *h, struct family *f)
 		if (!s)                                                                            \
 			return (may) ? -errno : -ENOENT;                                           \
 		s->rodata->switch_has_state = h->facts.switch_has_state;                           \
+		s->rodata->probe_futex = probe__wanted(h->opts.probes, "futex");                   \
 		ADOPT(f, s);                                                                       \
 		return 0;                                                                          \
 	}
@@ -74,6 +75,7 @@ OPEN_SCHED(sched, true)
 		s->rodata->keep_on_cpu = h->family[REC_HOOK_SCHED].obj != NULL;                    \
 		s->rodata->probe_ioctl = probe__wanted(h->opts.probes, "ioctl");                   \
 		s->rodata->probe_file = probe__wanted(h->opts.probes, "file");                     \
+		s->rodata->probe_futex = probe__wanted(h->opts.probes, "futex");                   \
 		ADOPT(f, s);                                                                       \
 		return 0;                                                                          \
 	}
@@ -145,14 +147,18 @@ static int open_sched_plain(struct hooks *h, struct family *f)
 
 static int open_syscall_plain(struct hooks *h, struct family *f)
 {
+	bool ioctl = probe__wanted(h->opts.probes, "ioctl");
+	bool futex = probe__wanted(h->opts.probes, "futex");
 	struct syscall_plain_bpf *s;
 
-	if (!probe__wanted(h->opts.probes, "ioctl"))
+	if (!ioctl && !futex)
 		return -EOPNOTSUPP; /* calls for files are not told in this way */
 	s = syscall_plain_bpf__open();
 	if (!s)
 		return -errno;
 	ADOPT(f, s);
+	s->rodata->probe_ioctl = ioctl;
+	s->rodata->probe_futex = futex;
 	return 0;
 }
 
@@ -394,7 +400,8 @@ const struct ladder ladders[] = {
 	{REC_HOOK_SYSCALL,
 	 {{"tp_btf", "", .open = {open_syscall, open_syscall_read}},
 	  {"raw_tp",
-	   "the file behind a descriptor, 32-bit calls of 64-bit programs, calls for files",
+	   "the file behind a descriptor, 32-bit calls of 64-bit programs, calls for files, who "
+	   "owns a futex or wakes its waiters",
 	   .without = "file", .plain = true, .open = {open_syscall_plain}}}},
 	{REC_HOOK_FAULT,
 	 {{"perf_event", "", .open = {open_fault}},

@@ -183,8 +183,7 @@ bool hooks__is_target(const struct hooks *h, pid_t pid)
 }
 
 /* The calls of targets that are known by their thread ids. */
-static int tell_tids(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
-		     void *arg)
+static int tell_tids(struct hooks *h, const struct call_teller *tell)
 {
 	struct task_state state;
 	__u32 tid, *last = NULL, n = 0;
@@ -192,14 +191,17 @@ static int tell_tids(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const
 
 	while (!err && n++ < MAX_KEYS && bpf_map_get_next_key(h->tids_fd, last, &tid) == 0) {
 		last = &tid;
-		if (bpf_map_lookup_elem(h->tids_fd, &tid, &state) == 0 && state.call.start_ns)
-			err = tell(arg, tid, &state.call);
+		if (bpf_map_lookup_elem(h->tids_fd, &tid, &state))
+			continue;
+		if (state.call.start_ns)
+			err = tell->ioctl(tell->arg, tid, &state.call);
+		if (!err && state.futex.start_ns)
+			err = tell->futex(tell->arg, tid, &state.futex);
 	}
 	return err;
 }
 
-int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const struct call *c),
-		     void *arg)
+int hooks__tell_open(struct hooks *h, const struct call_teller *tell)
 {
 	struct family *f = &h->family[REC_HOOK_SYSCALL];
 	unsigned int cpu;
@@ -208,11 +210,11 @@ int hooks__tell_open(struct hooks *h, int (*tell)(void *arg, uint32_t tid, const
 	if (!f->obj)
 		return 0;
 	if (h->plain)
-		return tell_tids(h, tell, arg);
+		return tell_tids(h, tell);
 	err = walk_tasks(f);
 	for (cpu = 0; !err && cpu < h->ncpus; cpu++)
 		if (h->cpus[cpu].call.start_ns)
-			err = tell(arg, h->cpus[cpu].task_pid, &h->cpus[cpu].call);
+			err = tell->ioctl(tell->arg, h->cpus[cpu].task_pid, &h->cpus[cpu].call);
 	return err;
 }
 
@@ -227,8 +229,7 @@ static bool copy_call(const struct cpu_state *cpu, uint32_t *tid, struct call *c
 	return start && __atomic_load_n(&cpu->call.start_ns, __ATOMIC_RELAXED) == start;
 }
 
-int hooks__tell_open_now(struct hooks *h,
-			 int (*tell)(void *arg, uint32_t tid, const struct call *c), void *arg)
+int hooks__tell_open_now(struct hooks *h, const struct call_teller *tell)
 {
 	struct family *f = &h->family[REC_HOOK_SYSCALL];
 	struct call call;
@@ -239,11 +240,11 @@ int hooks__tell_open_now(struct hooks *h,
 	if (!f->obj)
 		return 0;
 	if (h->plain)
-		return tell_tids(h, tell, arg);
+		return tell_tids(h, tell);
 	err = walk(f->walk_now);
 	for (cpu = 0; !err && cpu < h->ncpus; cpu++)
 		if (copy_call(&h->cpus[cpu], &tid, &call))
-			err = tell(arg, tid, &call);
+			err = tell->ioctl(tell->arg, tid, &call);
 	return err;
 }
 

@@ -13,6 +13,7 @@
 	X(sched, SCHED, true, "context switches and wake-ups")                                     \
 	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
 	X(file, SYSCALL, true, "reads, writes and syncs of files: file, bytes, duration")          \
+	X(futex, SYSCALL, true, "waits for locks of the program: owner and waker where known")     \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
 	X(irq, IRQ, true, "interrupt handlers and softirqs that hold up or wake the target")       \
 	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \

@@ -29,7 +29,7 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_UNIT_BEGIN] = OPENS,	[REC_UNIT_HANDOVER] = OPENS, [REC_UNIT_END] = OPENS,
 	[REC_UNIT_OPEN] = OPENS,	[REC_IOCTL] = OPENS,	     [REC_IOCTL_BLOCKED] = OPENS,
 	[REC_FILE_IO] = OPENS,		[REC_FILE_BLOCKED] = OPENS,  [REC_STACK] = DEFINITION,
-	[REC_PMU_COUNTER] = DEFINITION,
+	[REC_PMU_COUNTER] = DEFINITION, [REC_FUTEX_WAIT] = OPENS,    [REC_FUTEX_BLOCKED] = OPENS,
 };
 
 /*
@@ -94,7 +94,8 @@ uint64_t trace_carry__types(void)
 
 	for (i = 0; i < REC_TYPE_MAX; i++)
 		if (trace_carry_types[i] && i != REC_IOCTL && i != REC_IOCTL_BLOCKED &&
-		    i != REC_FILE_IO && i != REC_FILE_BLOCKED)
+		    i != REC_FILE_IO && i != REC_FILE_BLOCKED && i != REC_FUTEX_WAIT &&
+		    i != REC_FUTEX_BLOCKED)
 			types |= TRACE_TYPE(i);
 	return types;
 }

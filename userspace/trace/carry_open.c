@@ -99,8 +99,14 @@ static int returned(struct trace_carry *c, const struct rec *rec, uint64_t durat
 
 static uint64_t start_of(const struct rec *rec)
 {
-	return rec->type == REC_IOCTL_BLOCKED ? ((const struct rec_ioctl_blocked *)rec)->start_ns
-					      : ((const struct rec_file_blocked *)rec)->start_ns;
+	switch (rec->type) {
+	case REC_IOCTL_BLOCKED:
+		return ((const struct rec_ioctl_blocked *)rec)->start_ns;
+	case REC_FUTEX_BLOCKED:
+		return ((const struct rec_futex_blocked *)rec)->start_ns;
+	default:
+		return ((const struct rec_file_blocked *)rec)->start_ns;
+	}
 }
 
 static int call_feed(struct trace_carry *c, const struct rec *rec)
@@ -113,6 +119,8 @@ static int call_feed(struct trace_carry *c, const struct rec *rec)
 		return returned(c, rec, ((const struct rec_ioctl *)rec)->duration_ns);
 	if (rec->type == REC_FILE_IO)
 		return returned(c, rec, ((const struct rec_file_io *)rec)->duration_ns);
+	if (rec->type == REC_FUTEX_WAIT)
+		return returned(c, rec, ((const struct rec_futex_wait *)rec)->duration_ns);
 	if (before && start_of(before) > start_of(rec))
 		return 0;
 	return carry__keep(&c->calls, rec->tid, rec, rec->size);

@@ -165,6 +165,16 @@ static const char *const dma_dirs[] = {
 	[REC_DMA_NO_DIR] = "none",
 };
 
+static const char *const futex_ops[] = {
+	[REC_FUTEX_OP_UNKNOWN] = "unknown",
+	[REC_FUTEX_OP_WAIT] = "wait",
+	[REC_FUTEX_OP_WAIT_BITSET] = "wait_bitset",
+	[REC_FUTEX_OP_LOCK_PI] = "lock_pi",
+	[REC_FUTEX_OP_WAIT_REQUEUE_PI] = "wait_requeue_pi",
+	[REC_FUTEX_OP_WAITV] = "futex_waitv",
+	[REC_FUTEX_OP_CALL] = "futex_wait",
+};
+
 static const char *const sample_events[] = {
 	[REC_SAMPLE_UNKNOWN] = "unknown",
 	[REC_SAMPLE_CYCLES] = "cycles",
@@ -209,6 +219,8 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(dma_calls);
 	case REC_FMT_DMA_DIR:
 		LOOK_UP(dma_dirs);
+	case REC_FMT_FUTEX_OP:
+		LOOK_UP(futex_ops);
 	case REC_FMT_SAMPLE_EVENT:
 		LOOK_UP(sample_events);
 	case REC_FMT_STACK_KIND:
