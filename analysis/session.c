@@ -446,6 +446,10 @@ int session__event(struct session *s, const struct trace_event *ev)
 	case REC_HOOK_COUNT:
 		session__on_hook_count(s, rec);
 		break;
+	case REC_CPU_STAT:
+		if (cpu_times__add(&s->cpu_times, RECORD(cpu_stat, rec)))
+			session__fail(s);
+		break;
 	case REC_TASK:
 		on_task(s, rec);
 		break;
@@ -511,6 +515,7 @@ void session__free(struct session *s)
 		return;
 	end_all(s);
 	session__free_facts(s);
+	cpu_times__free(&s->cpu_times);
 	timeline__free(&s->timeline);
 	free(s);
 }

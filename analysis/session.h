@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "analysis/account/timeline.h"
+#include "analysis/cpu_times.h"
 #include "bpf/include/events.h"
 #include "userspace/lib/map.h"
 #include "userspace/trace/trace.h"
@@ -124,6 +125,7 @@ struct session {
 	uint64_t lost_by_hook[REC_HOOK_MAX]; /* what LOST records count */
 	uint64_t lost_total;		     /* of all hooks, also such that we do not know */
 	uint64_t cut_lost, cut_since_ns;     /* of these, what a full file took no more of */
+	struct cpu_times cpu_times;
 
 	const struct session_ops *observers[SESSION_OBSERVERS];
 	void *observer_ctx[SESSION_OBSERVERS];
@@ -134,8 +136,9 @@ struct session {
 /* Types of records that session__event() needs to see. */
 #define SESSION_TYPES                                                                              \
 	(TRACE_DEFINITIONS | TRACE_TYPE(REC_LOST) | TRACE_TYPE(REC_HOOK_COUNT) |                   \
-	 TRACE_TYPE(REC_SCHED_SWITCH) | TRACE_TYPE(REC_SCHED_WAKING) | TRACE_TYPE(REC_MARK_STEP) | \
-	 TRACE_TYPE(REC_UNIT_BEGIN) | TRACE_TYPE(REC_UNIT_HANDOVER) | TRACE_TYPE(REC_UNIT_END))
+	 TRACE_TYPE(REC_CPU_STAT) | TRACE_TYPE(REC_SCHED_SWITCH) | TRACE_TYPE(REC_SCHED_WAKING) |  \
+	 TRACE_TYPE(REC_MARK_STEP) | TRACE_TYPE(REC_UNIT_BEGIN) | TRACE_TYPE(REC_UNIT_HANDOVER) |  \
+	 TRACE_TYPE(REC_UNIT_END))
 
 struct session *session__new(void); /* NULL with errno */
 void session__free(struct session *s);

@@ -126,6 +126,7 @@ enum rec_hook_id {
 	R(5, HOOK_COUNT, hook_count, META, NONE, "running totals of a hook on a cpu")              \
 	R(6, TASK, task, TASK, NONE, "a task that exists")                                         \
 	R(7, ROW, row, META, TEXT, "a workload of the suite begins or ends")                       \
+	R(8, CPU_STAT, cpu_stat, META, NONE, "what a cpu did since boot, as the kernel counts it") \
 	R(10, TASK_FORK, task_fork, TASK, NONE, "tid created a task")                              \
 	R(11, TASK_EXEC, task_exec, TASK, TEXT, "tid runs another program")                        \
 	R(12, TASK_EXIT, task_exit, TASK, NONE, "tid ended, with the kernel's own counts")         \
@@ -214,6 +215,15 @@ enum rec_hook_id {
 #define REC_FIELDS_row(F, A) \
 	F(u32, pid, TID) F(u32, state, ROW_STATE) F(s32, status, DEC) F(u32, repeat, DEC) \
 	F(u32, name_len, LEN) F(u32, device_len, LEN)
+
+/*
+ * the line of /proc/stat in nanoseconds; steal_ns is what the hypervisor gave to others; the guests'
+ * time is part of user_ns and nice_ns; iowait_ns may become less
+ */
+#define REC_FIELDS_cpu_stat(F, A) \
+	F(u32, cpu, DEC) F(u32, pad, PAD) F(u64, user_ns, NS) F(u64, nice_ns, NS) \
+	F(u64, system_ns, NS) F(u64, idle_ns, NS) F(u64, iowait_ns, NS) F(u64, irq_ns, NS) \
+	F(u64, softirq_ns, NS) F(u64, steal_ns, NS) F(u64, guest_ns, NS) F(u64, guest_nice_ns, NS)
 
 #define REC_FIELDS_task_fork(F, A) \
 	F(u32, child_tid, TID) F(u32, child_pid, TID) F(u32, child_ns_tid, DEC) \

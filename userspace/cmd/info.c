@@ -125,6 +125,20 @@ static const struct column pmu_columns[] = {
 	PMU_COLUMN(why, "why not", COL_STR, -1, 0),
 };
 
+#define CPU_COLUMN(member, c, w, p)                                                                \
+	{                                                                                          \
+		.name = #member, .title = #member, .type = c, .width = w, .precision = p,          \
+		.offset = offsetof(struct cpu_time, member)                                        \
+	}
+
+static const struct column cpu_columns[] = {
+	CPU_COLUMN(cpu, COL_U64, 5, 0),	       CPU_COLUMN(readings, COL_U64, 8, 0),
+	CPU_COLUMN(total_ns, COL_U64, 12, 0),  CPU_COLUMN(user_pct, COL_F64, 8, 2),
+	CPU_COLUMN(system_pct, COL_F64, 8, 2), CPU_COLUMN(irq_pct, COL_F64, 8, 2),
+	CPU_COLUMN(idle_pct, COL_F64, 8, 2),   CPU_COLUMN(iowait_pct, COL_F64, 8, 2),
+	CPU_COLUMN(steal_ns, COL_U64, 12, 0),  CPU_COLUMN(steal_pct, COL_F64, 8, 2),
+};
+
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- rows ---- */
@@ -299,6 +313,23 @@ static void print_size(const struct summary *s)
 	       (unsigned long long)s->cpus, (unsigned long long)s->user_rings);
 }
 
+/* What a hypervisor took of the cpus; a trace that does not say has no such line. */
+static void print_stolen(const struct summary *s)
+{
+	const struct cpu_times *t = &s->cpu_times;
+	struct cpu_time sum;
+
+	cpu_times__sum(t, &sum);
+	if (!sum.total_ns)
+		return;
+	label("stolen");
+	if (!sum.steal_ns)
+		puts("nothing, by a hypervisor");
+	else
+		printf("%.2f %% of the cpus' time, by the hypervisor; of cpu %llu most: %.2f %%\n",
+		       sum.steal_pct, (unsigned long long)sum.cpu, t->rows[sum.cpu].steal_pct);
+}
+
 static void print_facts(const struct summary *s)
 {
 	size_t i;
@@ -351,6 +382,7 @@ static void print_text(const struct summary *s)
 	printf(" (version %u.%u)\n", s->info.version_major, s->info.version_minor);
 	print_state(s);
 	print_size(s);
+	print_stolen(s);
 	print_facts(s);
 	print_table(loss_columns, N(loss_columns), losses, loss_rows(s, losses), sizeof(losses[0]));
 	print_hooks(s);
@@ -405,6 +437,23 @@ static void json_facts(struct json *j, const struct summary *s)
 	json__end_object(j);
 }
 
+/* Of each cpu of which there are two readings. */
+static void json_cpus(struct json *j, const struct summary *s)
+{
+	const struct cpu_times *t = &s->cpu_times;
+	size_t i;
+
+	json__array(j, "cpu_times");
+	for (i = 0; i < t->n; i++) {
+		if (!t->rows[i].total_ns)
+			continue;
+		json__flat_object(j, NULL);
+		columns__json(j, cpu_columns, N(cpu_columns), &t->rows[i]);
+		json__end_object(j);
+	}
+	json__end_array(j);
+}
+
 static void print_json(const struct summary *s)
 {
 	struct summary_count counts[REC_TYPE_MAX];
@@ -430,6 +479,7 @@ static void print_json(const struct summary *s)
 	json__u64(&j, "cpus", s->cpus);
 	json__u64(&j, "user_rings", s->user_rings);
 	json_facts(&j, s);
+	json_cpus(&j, s);
 	json_table(&j, "hooks", hook_columns, N(hook_columns), hooks, hook_rows(s, hooks),
 		   sizeof(hooks[0]));
 	json_table(&j, "counters", pmu_columns, N(pmu_columns), s->pmu, s->n_pmu,
@@ -521,7 +571,8 @@ const struct cmd cmd_info = {
 		"Reads traces from beginning to end and says first what is missing of them: "
 		"whether "
 		"they are complete, what was lost while recording, what is damaged. Then when, "
-		"where and of what they were recorded, by which hooks, in which way each was "
+		"where and of what they were recorded, and how much of the cpus' time a "
+		"hypervisor gave to others meanwhile; by which hooks, in which way each was "
 		"attached and what a hit of it cost; how the clocks ran; and how many records of "
 		"each type there are, which is as many as xpugap dump prints.\n\n"
 		"A hook can be attached in several ways, its rungs: 0 is the best, which sees all "

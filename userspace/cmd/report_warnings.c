@@ -11,6 +11,7 @@
 
 #define UNKNOWN_LIMIT 0.05
 #define FEW_STEPS     10
+#define STOLEN_PCT    1 /* less is as good as nothing */
 
 struct speaker {
 	void (*say)(void *ctx, const char *text);
@@ -173,6 +174,20 @@ static void about_hooks(const struct report *r, struct speaker *sp)
 	}
 }
 
+/* A program that is held up by the hypervisor does not see it. */
+static void about_stolen(const struct report *r, struct speaker *sp)
+{
+	const struct cpu_times *t = &r->session->cpu_times;
+	struct cpu_time sum;
+
+	cpu_times__sum(t, &sum);
+	if (sum.steal_pct >= STOLEN_PCT)
+		say(sp,
+		    "the hypervisor took %.1f %% of the cpus' time (%.1f %% of cpu %llu): times on "
+		    "the cpu are longer by as much",
+		    sum.steal_pct, t->rows[sum.cpu].steal_pct, (unsigned long long)sum.cpu);
+}
+
 static bool is_told_of(enum rec_hook_id hook)
 {
 	return hook == REC_HOOK_SCHED || hook == REC_HOOK_TASK || hook == REC_HOOK_SYSCALL ||
@@ -291,6 +306,7 @@ static void about_trace(const struct report *r, struct speaker *sp)
 	about_altered(r, sp);
 	about_hooks(r, sp);
 	about_refused(r, sp);
+	about_stolen(r, sp);
 	if (steps__streams(r->steps) == 0 && r->session->nrows)
 		say(sp, "no workload came to its first step: what follows is of the whole "
 			"recording");

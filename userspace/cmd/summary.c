@@ -159,6 +159,8 @@ static int add_record(struct summary *s, const struct trace_event *ev)
 	case REC_CLOCK:
 		add_clock(s, (const struct rec_clock *)rec);
 		return 0;
+	case REC_CPU_STAT:
+		return cpu_times__add(&s->cpu_times, (const struct rec_cpu_stat *)rec);
 	case REC_LOST:
 		losses__add(&s->losses, (const struct rec_lost *)rec);
 		return 0;
@@ -275,6 +277,7 @@ void summary__free(struct summary *s)
 		free(slot->value);
 	map__free(&s->counters);
 	summary_pmu__free(s);
+	cpu_times__free(&s->cpu_times);
 	free(s->facts);
 	free(s->path);
 	free(s);

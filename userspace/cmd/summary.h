@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/cpu_times.h"
 #include "userspace/cmd/traces.h"
 #include "userspace/lib/map.h"
 #include "userspace/trace/trace.h"
@@ -73,6 +74,7 @@ struct summary {
 	struct summary_pmu pmu[SUMMARY_PMU_MAX];
 	size_t n_pmu;
 	struct losses losses;
+	struct cpu_times cpu_times;
 	/* not for others */
 	struct map counters; /* HOOK_COUNT by hook and cpu: the last one counts */
 	uint64_t ring_seen[(UINT16_MAX + 1) / 64];

@@ -6,6 +6,8 @@
  *	host.name  host.kernel  host.build  host.arch  host.boot_id
  *	host.cpu  host.cpus (online)  host.cpu_mask  host.memory_bytes
  *	host.clocksource  host.page_bytes  host.hypervisor (where the kernel says so)
+ *
+ * host.cpu_stat, why there are no CPU_STAT records, comes from cpu_stat.c.
  */
 #ifndef XPUGAP_SOURCE_HOST_H
 #define XPUGAP_SOURCE_HOST_H

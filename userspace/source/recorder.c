@@ -15,6 +15,7 @@
 #include "userspace/source/bpf.h"
 #include "userspace/source/cgroup.h"
 #include "userspace/source/clock.h"
+#include "userspace/source/cpu_stat.h"
 #include "userspace/source/host.h"
 #include "userspace/source/mark.h"
 #include "userspace/source/probe.h"
@@ -44,7 +45,8 @@ struct recorder {
 	size_t nenv;
 	const char *const *probes, *const *require;
 	uint64_t sleep_ns, max_sleep_ns;
-	uint64_t clock_ns; /* when the clocks were last read */
+	uint64_t clock_ns; /* when the clocks were last read, and the kernel's counts of the cpus */
+	struct cpu_stat cpu_stat;
 	bool no_priority, started, stopped;
 	int err; /* of the trace: said once */
 };
@@ -178,12 +180,14 @@ const char *const *recorder__env(const struct recorder *r)
 static int read_clocks(struct recorder *r, uint64_t now)
 {
 	struct rec_clock rec;
+	int err;
 
 	if (r->clock_ns && now - r->clock_ns < CLOCK_EVERY)
 		return 0;
 	r->clock_ns = now;
 	clock__read_real(&rec);
-	return trace_writer__append(r->writer, TRACE_RING_META, &rec.hdr);
+	err = trace_writer__append(r->writer, TRACE_RING_META, &rec.hdr);
+	return err ? err : cpu_stat__write(&r->cpu_stat, r->writer);
 }
 
 struct sweep {
