@@ -70,6 +70,9 @@ Test(records, what_is_not_there_is_not_found)
 	cr_assert_null(record__value_name(REC_FMT_DEC, 1));
 	cr_assert_str_eq(record__value_name(REC_FMT_HOOK_STATE, REC_HOOK_DEGRADED), "degraded");
 	cr_assert_str_eq(record__value_name(REC_FMT_WHY, REC_LOST_BAD), "bad");
+	cr_assert_str_eq(record__value_name(REC_FMT_FUTEX_OP, REC_FUTEX_OP_LOCK_PI), "lock_pi");
+	cr_assert_str_eq(record__value_name(REC_FMT_FUTEX_OP, REC_FUTEX_OP_CALL), "futex_wait");
+	cr_assert_null(record__value_name(REC_FMT_FUTEX_OP, REC_FUTEX_OP_CALL + 1));
 }
 
 static void expect_text(const struct rec *rec, unsigned int i, const char *expected)
