@@ -44,7 +44,7 @@ if set(recs) != set(inside) or not recs:
     bad.append(f"cpus {sorted(recs)}, by /proc/stat {sorted(inside)}")
 for cpu, got in recs.items():
     ns = lambda r, name: r[name + "_ns"]
-    if len(got) < 3 or len(inside[cpu]) != 2: # at the beginning, after a second, at the end
+    if len(got) < 2 or len(inside[cpu]) != 2: # at least at the beginning and at the end
         bad.append(f"cpu {cpu}: {len(got)} readings")
         continue
     for name in SURE:

@@ -11,10 +11,9 @@
  *		returns it before it looks at signals, "." where any will do; FLAGS without that for
  *		having slept where it may or may not
  *	load THREADS ROUNDS
- *		a lock of our own; prints lines "TID WOKEN AGAIN" of each thread: waits that
- *		returned 0, and that failed since the word had changed; and "word ADDRESS"
- *	hang	once a line was read, a thread waits for a mutex for ever; prints "ADDRESS OWNER
- *WAITER"
+ *		a lock of our own, for which all wait at first; prints lines "TID WOKEN AGAIN" of each
+ *thread: waits that returned 0, and that failed since the word had changed; and "word ADDRESS" hang
+ *once a line was read, a thread waits for a mutex for ever; prints "ADDRESS OWNER WAITER"
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -285,9 +284,11 @@ static int load_rounds;
 static void *contend(void *arg)
 {
 	unsigned long woken = 0, again = 0;
+	atomic_int *tid = arg;
 	uint32_t was;
 	int i;
 
+	*tid = gettid();
 	for (i = 0; i < load_rounds; i++) {
 		was = 0;
 		if (!atomic_compare_exchange_strong(&lock, &was, 1)) {
@@ -305,18 +306,27 @@ static void *contend(void *arg)
 			syscall(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1);
 	}
 	printf("%d %lu %lu\n", gettid(), woken, again);
-	return arg;
+	return NULL;
 }
 
 static int load(int threads, int rounds)
 {
+	static atomic_int tids[256];
 	pthread_t thread[256];
 	int i;
 
 	check(threads <= 256, "threads");
 	load_rounds = rounds;
+	lock = 2; /* until all wait for it */
 	for (i = 0; i < threads; i++)
-		check(pthread_create(&thread[i], NULL, contend, NULL) == 0, "pthread_create");
+		check(pthread_create(&thread[i], NULL, contend, &tids[i]) == 0, "pthread_create");
+	for (i = 0; i < threads; i++) {
+		while (!tids[i])
+			usleep(100);
+		until_asleep(getpid(), tids[i], SYS_futex, &lock);
+	}
+	lock = 0;
+	syscall(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1);
 	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
 	printf("word %p\n", (void *)&lock);
@@ -345,8 +355,8 @@ static int hang(void)
 	until_asleep(getpid(), waiter, SYS_futex, &mutex);
 	printf("%p %d %d\n", (void *)&mutex, gettid(), waiter);
 	fflush(stdout);
-	for (;;)
-		pause();
+	pause();
+	return 0;
 }
 
 int main(int argc, char **argv)
