@@ -7,14 +7,14 @@ set -u
 . "$SRC/tests/common.sh"
 
 cd "$TMPDIR" || exit 1
-trap 'rm -f trace err out before after events info text empty' EXIT
+trap 'rm -f trace err out before after events shares text empty' EXIT
 
 cat /proc/stat >before
 "$XPUGAP" record -q -f -e mark -o trace -- sh -c 'cat /proc/stat; sleep 1.2; cat /proc/stat' >out 2>err ||
 	fail "record"
 cat /proc/stat >after
 "$XPUGAP" dump --json -t cpu_stat trace >events 2>err || fail "dump"
-"$XPUGAP" info --json trace >info 2>err || fail "info"
+"$XPUGAP" info --json trace >shares 2>err || fail "info"
 "$XPUGAP" info trace >text 2>err || fail "info"
 python3 - <<'PY' || fail "not as the kernel counts"
 import collections, json, os, sys
@@ -53,7 +53,7 @@ for cpu, got in recs.items():
                inside[cpu][1][name] * tick, ns(got[-1], name), after[cpu][0][name] * tick]
         if row != sorted(row):
             bad.append(f"cpu {cpu}, {name}: {row}")
-info = {c["cpu"]: c for c in json.load(open("info"))["cpu_times"]}
+info = {c["cpu"]: c for c in json.load(open("shares"))["cpu_times"]}
 for cpu, got in recs.items():
     def sum_of(*names):
         return sum(max(0, b[n + "_ns"] - a[n + "_ns"]) for a, b in zip(got, got[1:]) for n in names)

@@ -12,8 +12,8 @@ cd "$TMPDIR" || exit 1
 pid=
 recorder=
 finish() {
-	[ -z "$recorder" ] || kill $recorder 2>/dev/null
-	[ -z "$pid" ] || { kill $pid && wait $pid; } 2>/dev/null
+	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null
+	[ -z "$pid" ] || { kill "$pid" && wait "$pid"; } 2>/dev/null
 	rm -rf trace out err events line
 }
 trap finish EXIT
@@ -154,17 +154,17 @@ open_at_end() {
 	"$BUILD/tests/e2e/futexes" hang <line >out &
 	pid=$!
 	exec {n}>line
-	"$XPUGAP" record -f -o trace "$@" -p $pid 2>err &
+	"$XPUGAP" record -f -o trace "$@" -p "$pid" 2>err &
 	recorder=$!
 	until_so grep -qs '^xpugap: recording' err
 	echo >&"$n"
 	until_so grep -q 0x out
-	kill -INT $recorder
-	wait $recorder || fail "record $*"
+	kill -INT "$recorder"
+	wait "$recorder" || fail "record $*"
 	recorder=
 	exec {n}>&-
-	kill $pid
-	wait $pid 2>/dev/null
+	kill "$pid"
+	wait "$pid" 2>/dev/null
 	pid=
 	"$XPUGAP" dump --json trace >events 2>err || fail "dump"
 	python3 check.py hang ${1:+plain} || fail "open at the end $*"

@@ -6,14 +6,19 @@
  *	mutexes ROUNDS
  *		one thread holds a mutex, another waits for it, for each kind; prints lines
  *		"KIND ADDRESS OWNER WAITER", the last with the kind "join" for the end of the
- *waiter, where ADDRESS is 0 calls	waits that fail, time out, are interrupted and go on; prints
- *lines "OP ADDRESS RET FLAGS COUNT" of what FUTEX_WAIT records are to hold, RET as the kernel
- *		returns it before it looks at signals, "." where any will do; FLAGS without that for
- *		having slept where it may or may not
+ *		waiter, where ADDRESS is 0
+ *	calls
+ *		waits that fail, time out, are interrupted and go on; prints lines
+ *		"OP ADDRESS RET FLAGS COUNT" of what FUTEX_WAIT records are to hold, RET as the
+ *		kernel returns it before it looks at signals, "." where any will do; FLAGS without
+ *		that for having slept where it may or may not
  *	load THREADS ROUNDS
- *		a lock of our own, for which all wait at first; prints lines "TID WOKEN AGAIN" of each
- *thread: waits that returned 0, and that failed since the word had changed; and "word ADDRESS" hang
- *once a line was read, a thread waits for a mutex for ever; prints "ADDRESS OWNER WAITER"
+ *		a lock of our own, for which all wait at first; prints lines "TID WOKEN AGAIN" of
+ *		each thread: waits that returned 0, and that failed since the word had changed;
+ *		and "word ADDRESS"
+ *	hang
+ *		once a line was read, a thread waits for a mutex for ever; prints
+ *		"ADDRESS OWNER WAITER"
  */
 #include <errno.h>
 #include <fcntl.h>
