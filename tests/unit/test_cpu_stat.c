@@ -180,5 +180,5 @@ Test(cpu_stat, what_cannot_be_read_is_said_and_is_no_error, .init = cr_redirect_
 	cr_assert_str_eq(fact, "cannot be read: it names no cpu");
 	unlink(path);
 	cr_assert_eq(write_twice(path, fact, sizeof(fact)), 0);
-	cr_assert_str_eq(fact, "cannot be read: No such file or directory");
+	cr_assert_str_eq(fact, "cannot be read: no such file or directory");
 }
