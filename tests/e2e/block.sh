@@ -205,7 +205,7 @@ done
 grep -q ready said || { cat said; echo "no FUSE here: the rest is left out"; daemon=; exit 0; }
 loop=$(losetup -r -f --show slow/slow) || { echo "no disk in a file of FUSE: left out"; exit 0; }
 number=$(cat "/sys/block/${loop#/dev/}/dev")
-"$XPUGAP" record -q -f -o trace --max-duration 1 -- \
+"$XPUGAP" record -q -f -o trace --max-duration 2 -- \
 	dd if="$loop" of=/dev/null bs=4096 skip=200 count=1 iflag=direct 2>out
 "$XPUGAP" dump --json trace >events
 jq -es "map(select(.type == \"block_open\" and .fields.dev == \"$number\")) |

@@ -17,7 +17,7 @@ fail() {
 # wait_for LINE FILE: until the line is there
 wait_for() {
 	for _ in $(seq 300); do
-		grep -qx "$1" "$2" && return
+		grep -qsx "$1" "$2" && return
 		sleep 0.1
 	done
 	fail "no line '$1'"
@@ -50,6 +50,7 @@ assert items == 20 * 4 * 2000 * 3, items
 ' || fail "the trace is not what was marked"
 
 # a recorder that is killed: its program lives on, soon marks no more, and nothing is left
+rm "$dir/out"
 "$XPUGAP" record -q -e mark -o "$dir/b.xpt" -- "$tree" forever >"$dir/out" 2>"$dir/err" &
 recorder=$!
 pids=$recorder
@@ -68,6 +69,7 @@ kill -9 "$target"
 [ "$(wc -l <"$dir/steps")" -gt 1000 ] || fail "the trace has no steps"
 
 # a recorder that ends before its program, and waits for it
+rm "$dir/out"
 "$XPUGAP" record -q -e mark --max-duration 500ms -o "$dir/c.xpt" -- "$tree" forever \
 	>"$dir/out" 2>"$dir/err" &
 recorder=$!

@@ -118,10 +118,11 @@ both() {
 	outside=$!
 	pids="$inside $outside"
 	[ -n "$gone" ] && rm "$tree"
+	rm -f err
 	"$XPUGAP" record -f -e task,ioctl,map -o t --cgroup "$name" 2>err &
 	recorder=$!
 	pids="$pids $recorder"
-	until_so grep -q '^xpugap: recording' err
+	until_so grep -qs '^xpugap: recording' err
 	told $outside && fail "it records who is in another group"
 	for pid in $outside $(pgrep -P $outside); do
 		echo "$pid" >"$group/cgroup.procs" || fail "cannot move $pid"
@@ -182,10 +183,11 @@ grep -q 'no process runs in one of that name or id' err || fail "nothing said of
 start "$group" inside "$tree" 2 3 20 0
 inside=$!
 pids=$inside
+rm -f err
 "$XPUGAP" record -f -e task,ioctl -o t --container "${id:0:12}" 2>err &
 recorder=$!
 pids="$pids $recorder"
-until_so grep -q '^xpugap: recording' err
+until_so grep -qs '^xpugap: recording' err
 before=$(now)
 touch inside/go
 wait $inside || fail "the container's tree"

@@ -139,9 +139,10 @@ PY
 # ---- who is asked to end writes a file ----
 "$BUILD/tests/e2e/lasting" 60000 >out &
 target=$!
+rm -f err
 "$XPUGAP" record -o c.xpt --flight 1m -p $target >out 2>err &
 recorder=$!
-until_so grep -q "recording process" err
+until_so grep -qs "recording process" err
 kill -INT $recorder
 wait $recorder || fail "after Ctrl-C"
 recorder=

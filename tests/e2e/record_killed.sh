@@ -32,11 +32,11 @@ gone() {
 
 worst=0
 for run in $(seq 20); do
-	rm -f trace
+	rm -f trace out
 	"$XPUGAP" record -o trace -- sh -c "echo \$\$; exec '$BUILD/tests/bench/ioctl_loop' 60 -1 20000" >out 2>err &
 	recorder=$!
 	for _ in $(seq 200); do
-		target=$(cat out)
+		target=$(cat out 2>/dev/null)
 		[ -n "$target" ] && [ "$(cat /proc/"$target"/comm 2>/dev/null)" = ioctl_loop ] && break
 		sleep 0.05
 	done

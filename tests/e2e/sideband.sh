@@ -116,9 +116,10 @@ exec 3>in
 until_so grep -q ready out
 rm gone
 sed -i 's,/gone$,/gone (deleted),' out
+rm -f err
 "$XPUGAP" record -f -e map -o t -p $pid 2>err &
 recorder=$!
-until_so grep -q '^xpugap: recording' err
+until_so grep -qs '^xpugap: recording' err
 echo end >&3
 exec 3>&-
 wait $pid || fail "the program"
