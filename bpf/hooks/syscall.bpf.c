@@ -7,6 +7,7 @@
  * which file the descriptor names (at the return it may be closed) and keeps that with the task;
  * the return makes the record.
  */
+#include "bpf/include/agg.bpf.h"
 #include "bpf/include/arch.bpf.h"
 #include "bpf/include/file.bpf.h"
 #include "bpf/include/futex.bpf.h"
@@ -94,6 +95,10 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 	bool compat;
 	__u64 t;
 
+	if (probe_agg) {
+		task = bpf_get_current_task_btf();
+		agg__enter(filter__find(task), (__u32)nr | (task__compat(task) ? AGG_COMPAT : 0));
+	}
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
 		if (probe_file)
 			file__enter(regs, nr);
@@ -180,6 +185,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
 	struct cpu_state *c;
 	bool compat;
 
+	if (probe_agg) {
+		task = bpf_get_current_task_btf();
+		agg__exit(filter__find(task), task->pid);
+	}
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
 		if (probe_file)
 			file__exit(nr, ret);

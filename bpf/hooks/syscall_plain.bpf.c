@@ -4,6 +4,7 @@
  * which never changes. Not known here: which file a descriptor names, and 32-bit calls that a
  * 64-bit program makes.
  */
+#include "bpf/include/agg.bpf.h"
 #include "bpf/include/futex_args.bpf.h"
 #include "bpf/include/plain.bpf.h"
 
@@ -64,6 +65,13 @@ struct raw_args {
 	__u64 args[2]; /* registers; number of the call or its result */
 };
 
+static __always_inline __u32 agg_nr(const void *from, __u32 nr)
+{
+	struct regs r;
+
+	return bpf_probe_read_kernel(&r, sizeof(r), from) == 0 && compat(&r) ? nr | AGG_COMPAT : nr;
+}
+
 /* The registers of an ioctl with the number @nr; false when it is another call. */
 static __always_inline bool read_ioctl(struct regs *r, const void *from, __s32 nr)
 {
@@ -122,6 +130,9 @@ int sys_enter(struct raw_args *ctx)
 	struct regs r;
 	__u64 t;
 
+	if (probe_agg)
+		agg__enter(plain__find(plain__tid()),
+			   agg_nr((void *)ctx->args[0], (__u32)ctx->args[1]));
 	if (probe_futex && futex__is_call(ctx->args[1]))
 		enter_futex((void *)ctx->args[0], ctx->args[1]);
 	if (!probe_ioctl || !read_ioctl(&r, (void *)ctx->args[0], ctx->args[1]))
@@ -149,6 +160,8 @@ int sys_exit(struct raw_args *ctx)
 	struct regs r;
 	__s32 nr = -1;
 
+	if (probe_agg)
+		agg__exit(plain__find(plain__tid()), plain__tid());
 	bpf_probe_read_kernel(&nr, sizeof(nr), (void *)ctx->args[0] + AT_NR);
 	if (probe_futex && futex__is_call(nr))
 		exit_futex(ctx->args[1]);

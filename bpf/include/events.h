@@ -139,6 +139,8 @@ enum rec_hook_id {
 	  "a call that moves or syncs a file's data returned")                                     \
 	R(34, FILE, file, SYSCALL, TEXT, "the file behind an inode of a device")                   \
 	R(35, FILE_BLOCKED, file_blocked, SYSCALL, NONE, "the recording ended inside such a call") \
+	R(37, SYSCALL_AGG, syscall_agg, SYSCALL, NONE, "calls of one number by tid in an interval") \
+	R(38, SYSCALL_HIST, syscall_hist, SYSCALL, NONE, "how many of these took about so long")   \
 	R(40, NAME, name, MARK, TEXT, "the string behind a NAME id")                               \
 	R(41, MARK_STEP, mark_step, MARK, NONE, "a step ended and the next began")                 \
 	R(42, UNIT_BEGIN, unit_begin, MARK, NONE, "a unit of work began on tid")                   \
@@ -280,6 +282,19 @@ enum rec_hook_id {
 	F(u64, start_ns, TIME) F(u64, offset, DEC) F(u64, asked, BYTES) F(u64, inode, DEC) \
 	F(u32, dev, DEV) F(u32, mount, DEC) F(u32, fs, HEX) F(s32, fd, DEC) F(s32, to_fd, DEC) \
 	F(u16, flags, FLAGS) F(u8, call, FILE_CALL) F(u8, pad, PAD)
+
+/*
+ * of the calls that returned from since_ns to until_ns; nr is the number of the call; flags is enum
+ * rec_agg_flags; max_ns: the longest
+ */
+#define REC_FIELDS_syscall_agg(F, A) \
+	F(u64, since_ns, TIME) F(u64, until_ns, TIME) F(u64, count, DEC) F(u64, total_ns, NS) \
+	F(u64, max_ns, NS) F(s32, nr, DEC) F(u32, flags, FLAGS)
+
+/* log2_ns n: from 2^n ns to below 2^(n+1), 0 also less, 31 also more; none where count would be 0 */
+#define REC_FIELDS_syscall_hist(F, A) \
+	F(u64, since_ns, TIME) F(u64, until_ns, TIME) F(u64, count, DEC) F(s32, nr, DEC) \
+	F(u32, flags, FLAGS) F(u32, log2_ns, DEC) F(u32, pad, PAD)
 
 #define REC_FIELDS_name(F, A) F(u64, id, HEX) F(u32, name_len, LEN) F(u32, pad, PAD)
 
@@ -712,6 +727,10 @@ enum rec_fence_wait_flags {
 	REC_FENCE_WAIT_SIGNALLED =
 		1,		 /* it was signalled before, so there was nothing to wait for */
 	REC_FENCE_WAIT_VAIN = 2, /* time was up, or a signal came */
+};
+
+enum rec_agg_flags {
+	REC_AGG_COMPAT = 1, /* nr is the number of a 32-bit system call */
 };
 
 enum rec_block_op {

@@ -186,6 +186,35 @@ struct lock_wait {
 
 #define FAULTS_UNKNOWN (~0ULL) /* it ran before, and nobody has looked yet */
 
+#define AGG_BUCKETS 32
+#define AGG_PAIRS   32768 /* of threads and numbers that are counted at a time */
+#define AGG_COMPAT  0x80000000u
+
+/*
+ * struct agg_key - whose calls of which number are counted together
+ * @nr: with AGG_COMPAT for 32-bit calls
+ */
+struct agg_key {
+	__u32 tid;
+	__u32 nr;
+};
+
+/*
+ * struct agg_value - totals, written by the thread itself, so by one cpu at a time; they only grow
+ * @max_ns: the longest in the interval @turn; the recorder counts intervals
+ * @before_ns: the same of the interval @before, the last that had any
+ * @log2: by the place of the highest bit of their durations
+ */
+struct agg_value {
+	__u64 count;
+	__u64 total_ns;
+	__u64 max_ns;
+	__u64 before_ns;
+	__u32 turn;
+	__u32 before;
+	__u32 log2[AGG_BUCKETS];
+};
+
 #define LOCK_WAITS 2 /* a spinlock inside the wait for a sleeping lock */
 
 /*
@@ -198,6 +227,7 @@ struct lock_wait {
  * @faults: of the task as the kernel counts them, when a record last told of one, or FAULTS_UNKNOWN
  * @waits: locks of the kernel
  * @reclaim_ns: when it began to free memory
+ * @agg_ns, @agg_nr: the system call that it is in, where calls are counted
  */
 struct task_state {
 	struct call call;
@@ -209,6 +239,8 @@ struct task_state {
 	__u64 fault_code;
 	__u64 faults;
 	__u64 reclaim_ns;
+	__u64 agg_ns;
+	__u64 agg_nr;
 	struct lock_wait waits[LOCK_WAITS];
 };
 

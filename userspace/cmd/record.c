@@ -81,7 +81,9 @@ static const struct opt rows[] = {
 		 "followed. 'default' stands for those that are on by default. sample:HZ takes HZ "
 		 "samples a second of each cpu. pmu:NAME,NAME counts these events (see 'xpugap "
 		 "list counters'), names of processors' events as libpfm4 has them, or UNIT/EVENT/ "
-		 "of /sys/bus/event_source/devices.",
+		 "of /sys/bus/event_source/devices. "
+		 "syscall:agg counts all system calls in the kernel and writes totals by thread "
+		 "and number each second.",
 	 OPT_OFFSET(record_opts, probes)},
 	{"require", 0, OPT_LIST, "NAME,...", "fail if one of these probes cannot be attached",
 	 .more = "Without it, a probe that cannot be attached is said and the rest is recorded.",

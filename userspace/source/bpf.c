@@ -8,6 +8,7 @@
 
 #include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
+#include "userspace/source/agg.h"
 #include "userspace/source/bpf.h"
 #include "userspace/source/hooks.h"
 #include "userspace/source/mark_live.h"
@@ -31,6 +32,7 @@ struct source {
 	struct trace_writer *writer;
 	struct hooks *hooks;
 	struct mark_live *marks; /* of what ran before; NULL: not asked for */
+	struct agg *agg;	 /* NULL: no calls are counted */
 	struct told *told;	 /* [cpu][hook] */
 	uint64_t nested[REC_HOOK_MAX];
 	uint64_t checked_ns; /* when the loss counters were last looked at */
@@ -199,6 +201,12 @@ static int write_count(struct source *s, unsigned int cpu, enum rec_hook_id hook
 	return put(s, &rec, REC_HOOK_COUNT, sizeof(rec), now);
 }
 
+/* What calls were counted since the last time. */
+static int read_agg(struct source *s)
+{
+	return s->agg ? agg__read(s->agg, s->hooks, s->writer) : 0;
+}
+
 /* The kernel skips a program that is hit while it runs on the same cpu, and counts that. */
 static int check_nested(struct source *s, enum rec_hook_id hook)
 {
@@ -261,6 +269,7 @@ static void bpf_close(struct source *s)
 	if (!s)
 		return;
 	mark_live__free(s->marks);
+	agg__free(s->agg);
 	hooks__free(s->hooks);
 	free(s->told);
 	free(s->last_ns);
@@ -319,8 +328,18 @@ nomem:
 
 static int bpf_start(struct source *s)
 {
+	int err;
+
 	s->checked_ns = s->counted_ns = hostclock__now();
-	return hooks__attach(s->hooks) ?: write_counters(s) ?: write_hooks(s);
+	err = hooks__attach(s->hooks);
+	if (err)
+		return err;
+	if (hooks__counts_calls(s->hooks)) {
+		s->agg = agg__new(s->checked_ns);
+		if (!s->agg)
+			return -ENOMEM;
+	}
+	return write_counters(s) ?: write_hooks(s);
 }
 
 static int bpf_add(struct source *s, pid_t pid)
@@ -409,7 +428,7 @@ static int bpf_poll(struct source *s)
 	}
 	n = check_losses(s);
 	if (!n && s->checked_ns - s->counted_ns >= COUNT_EVERY_NS)
-		n = write_counts(s);
+		n = read_agg(s) ?: write_counts(s);
 	return n < 0 ? n : moved;
 }
 
@@ -614,7 +633,7 @@ static int bpf_stop(struct source *s)
 		n = tell_unfinished(s);
 	if (n)
 		return n;
-	n = write_counts(s);
+	n = read_agg(s) ?: write_counts(s);
 	if (!n)
 		n = write_hooks(s);
 	return n ? n : write_marks(s);
@@ -627,6 +646,8 @@ static int bpf_tell_open(struct source *s)
 
 	if (!err)
 		err = hooks__tell_requests(s->hooks, tell_request, s);
+	if (!err)
+		err = read_agg(s);
 	return err ? err : write_counts(s);
 }
 

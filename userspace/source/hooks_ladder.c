@@ -65,6 +65,17 @@ OPEN_SCHED(sched_count, h->facts.var_preempt_count)
 OPEN_SCHED(sched_hot, h->facts.var_pcpu_hot)
 OPEN_SCHED(sched, true)
 
+/* Calls are counted only where that is asked for: @on, in @map, of intervals that @turn tells. */
+static int count_calls(struct hooks *h, struct bpf_map *map, bool *on, uint32_t *turn)
+{
+	h->agg_turn = NULL;
+	*on = probe__wanted(h->opts.probes, "syscall");
+	if (!*on)
+		return 0;
+	h->agg_turn = turn;
+	return bpf_map__set_max_entries(map, AGG_PAIRS);
+}
+
 #define OPEN_SYSCALL(name, may)                                                                    \
 	static int open_##name(struct hooks *h, struct family *f)                                  \
 	{                                                                                          \
@@ -77,7 +88,8 @@ OPEN_SCHED(sched, true)
 		s->rodata->probe_file = probe__wanted(h->opts.probes, "file");                     \
 		s->rodata->probe_futex = probe__wanted(h->opts.probes, "futex");                   \
 		ADOPT(f, s);                                                                       \
-		return 0;                                                                          \
+		return count_calls(h, s->maps.agg, (bool *)&s->rodata->probe_agg,                  \
+				   &s->data->agg_turn);                                            \
 	}
 
 OPEN_SYSCALL(syscall, h->facts.rdonly_cast)
@@ -151,7 +163,7 @@ static int open_syscall_plain(struct hooks *h, struct family *f)
 	bool futex = probe__wanted(h->opts.probes, "futex");
 	struct syscall_plain_bpf *s;
 
-	if (!ioctl && !futex)
+	if (!ioctl && !futex && !probe__wanted(h->opts.probes, "syscall"))
 		return -EOPNOTSUPP; /* calls for files are not told in this way */
 	s = syscall_plain_bpf__open();
 	if (!s)
@@ -159,7 +171,7 @@ static int open_syscall_plain(struct hooks *h, struct family *f)
 	ADOPT(f, s);
 	s->rodata->probe_ioctl = ioctl;
 	s->rodata->probe_futex = futex;
-	return 0;
+	return count_calls(h, s->maps.agg, (bool *)&s->rodata->probe_agg, &s->data->agg_turn);
 }
 
 static int open_fault(struct hooks *h, struct family *f)

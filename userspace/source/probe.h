@@ -12,6 +12,8 @@
 	X(task, TASK, true, "processes and threads: created, running which program, ended")        \
 	X(sched, SCHED, true, "context switches and wake-ups")                                     \
 	X(ioctl, SYSCALL, true, "every ioctl: file, device, command, duration, result")            \
+	X(syscall, SYSCALL, false,                                                                 \
+	  "system calls, counted: totals by thread and number (syscall:agg)")                      \
 	X(file, SYSCALL, true, "reads, writes and syncs of files: file, bytes, duration")          \
 	X(futex, SYSCALL, true, "waits for locks of the program: owner and waker where known")     \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \

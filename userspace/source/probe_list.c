@@ -82,7 +82,22 @@ static int set_option(struct reading *r, const struct probe *p, const char *text
 		add_event(r, text);
 		return 0;
 	}
+	if (strcmp(p->name, "syscall") == 0) {
+		if (strcmp(text, "agg") == 0)
+			return 0;
+		log_error("probe 'syscall': unknown option '%s' (there is one: syscall:agg)", text);
+		return -EINVAL;
+	}
 	log_error("probe '%s' takes no option, not '%s'", p->name, text);
+	return -EINVAL;
+}
+
+/* A record for each of all system calls there is not. */
+static int check_bare(const struct probe *p)
+{
+	if (strcmp(p->name, "syscall") != 0)
+		return 0;
+	log_error("probe 'syscall' needs an option: syscall:agg");
 	return -EINVAL;
 }
 
@@ -98,7 +113,7 @@ static int read_item(struct reading *r, const char *item)
 	if (p) {
 		add_name(r, p->name);
 		r->after_pmu = strcmp(p->name, "pmu") == 0;
-		return *colon ? set_option(r, p, colon + 1) : 0;
+		return *colon ? set_option(r, p, colon + 1) : check_bare(p);
 	}
 	if (!err && strcmp(item, "default") == 0)
 		add_defaults(r);

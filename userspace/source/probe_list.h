@@ -4,6 +4,7 @@
  *
  *	sched,ioctl		names
  *	default,sample:499	those on by default, and samples, 499 a second
+ *	syscall:agg		system calls counted in the kernel
  *	pmu:cycles,llc-misses	after pmu: what is no probe counts on
  */
 #ifndef XPUGAP_SOURCE_PROBE_LIST_H
