@@ -171,6 +171,9 @@ static const struct cmd_example examples[] = {
 	{"look at it while it runs", "sudo xpugap record -o - -- ./prog | xpugap dump -"},
 	{"a running program and its tree, for a minute",
 	 "sudo xpugap record -p 4711 --max-duration 1m"},
+	{"for days, the last ten gigabytes", "sudo xpugap record --rotate-size 1G --keep 10 -a"},
+	{"the minute before each slow step",
+	 "sudo xpugap record --flight 1m --dump-on 'step > 1.5*p50' -- ./train"},
 	{0},
 };
 
