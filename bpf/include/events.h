@@ -139,8 +139,8 @@ enum rec_hook_id {
 	  "a call that moves or syncs a file's data returned")                                     \
 	R(34, FILE, file, SYSCALL, TEXT, "the file behind an inode of a device")                   \
 	R(35, FILE_BLOCKED, file_blocked, SYSCALL, NONE, "the recording ended inside such a call") \
-	R(37, SYSCALL_AGG, syscall_agg, SYSCALL, NONE, "calls of one number by tid in an interval") \
-	R(38, SYSCALL_HIST, syscall_hist, SYSCALL, NONE, "how many of these took about so long")   \
+	R(37, SYSCALL_AGG, syscall_agg, SYSCALL, NONE, "calls of a number by tid, counted")        \
+	R(38, SYSCALL_HIST, syscall_hist, SYSCALL, NONE, "how many of these took how long")        \
 	R(40, NAME, name, MARK, TEXT, "the string behind a NAME id")                               \
 	R(41, MARK_STEP, mark_step, MARK, NONE, "a step ended and the next began")                 \
 	R(42, UNIT_BEGIN, unit_begin, MARK, NONE, "a unit of work began on tid")                   \
