@@ -30,6 +30,7 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_UNIT_OPEN] = OPENS,	[REC_IOCTL] = OPENS,	     [REC_IOCTL_BLOCKED] = OPENS,
 	[REC_FILE_IO] = OPENS,		[REC_FILE_BLOCKED] = OPENS,  [REC_STACK] = DEFINITION,
 	[REC_PMU_COUNTER] = DEFINITION, [REC_FUTEX_WAIT] = OPENS,    [REC_FUTEX_BLOCKED] = OPENS,
+	[REC_DMA_DEVICE] = DEFINITION,
 };
 
 /*
@@ -37,8 +38,9 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
  * that counts. Of facts the key does, of roles the thread.
  */
 static const uint8_t key_bytes[REC_TYPE_MAX] = {
-	[REC_CLOCK] = 4,    [REC_HOOK] = 4,  [REC_NAME] = 8,  [REC_DEVICE] = 4,	     [REC_DISK] = 4,
-	[REC_IRQ_NAME] = 4, [REC_FILE] = 16, [REC_STACK] = 8, [REC_PMU_COUNTER] = 4,
+	[REC_CLOCK] = 4,       [REC_HOOK] = 4,	     [REC_NAME] = 8,  [REC_DEVICE] = 4,
+	[REC_DISK] = 4,	       [REC_IRQ_NAME] = 4,   [REC_FILE] = 16, [REC_STACK] = 8,
+	[REC_PMU_COUNTER] = 4, [REC_DMA_DEVICE] = 8,
 };
 
 _Static_assert(offsetof(struct rec_file, fs) == sizeof(struct rec) + 16, "inode, device, mount");
