@@ -90,6 +90,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 {
 	struct task_struct *task;
 	struct hook_counts *h;
+	struct task_state *s;
 	struct cpu_state *c;
 	struct call *call;
 	bool compat;
@@ -97,7 +98,9 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 
 	if (probe_agg) {
 		task = bpf_get_current_task_btf();
-		agg__enter(filter__find(task), (__u32)nr | (task__compat(task) ? AGG_COMPAT : 0));
+		s = filter__find(task);
+		if (s)
+			agg__enter(s, nr, task__compat(task));
 	}
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
 		if (probe_file)

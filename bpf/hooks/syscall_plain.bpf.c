@@ -65,11 +65,11 @@ struct raw_args {
 	__u64 args[2]; /* registers; number of the call or its result */
 };
 
-static __always_inline __u32 agg_nr(const void *from, __u32 nr)
+static __always_inline bool is_compat(const void *from)
 {
 	struct regs r;
 
-	return bpf_probe_read_kernel(&r, sizeof(r), from) == 0 && compat(&r) ? nr | AGG_COMPAT : nr;
+	return bpf_probe_read_kernel(&r, sizeof(r), from) == 0 && compat(&r);
 }
 
 /* The registers of an ioctl with the number @nr; false when it is another call. */
@@ -130,9 +130,9 @@ int sys_enter(struct raw_args *ctx)
 	struct regs r;
 	__u64 t;
 
-	if (probe_agg)
-		agg__enter(plain__find(plain__tid()),
-			   agg_nr((void *)ctx->args[0], (__u32)ctx->args[1]));
+	s = probe_agg ? plain__find(plain__tid()) : NULL;
+	if (s)
+		agg__enter(s, ctx->args[1], is_compat((void *)ctx->args[0]));
 	if (probe_futex && futex__is_call(ctx->args[1]))
 		enter_futex((void *)ctx->args[0], ctx->args[1]);
 	if (!probe_ioctl || !read_ioctl(&r, (void *)ctx->args[0], ctx->args[1]))

@@ -59,8 +59,12 @@ int task_newtask(void *ctx)
  */
 static __always_inline void take_id(struct hook_counts *h, __u32 old, __u32 tid)
 {
-	struct task_state fresh = {.flags = TASK_STATE_DEFINED};
+	struct task_state fresh = {.flags = TASK_STATE_DEFINED}, *s = plain__find(old);
 
+	if (s) { /* the call that it is in */
+		fresh.agg_ns = s->agg_ns;
+		fresh.agg_nr = s->agg_nr;
+	}
 	if (bpf_map_update_elem(&tids, &tid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&h->lost_state, 1);
 	bpf_map_delete_elem(&tids, &old);

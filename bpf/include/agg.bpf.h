@@ -20,10 +20,12 @@ const volatile bool probe_agg = false;
 __u32 agg_turn = 1; /* the interval: the recorder counts it up */
 static const struct agg_value agg_none;
 
-static __always_inline void agg__enter(struct task_state *s, __u32 nr)
+static __always_inline void agg__enter(struct task_state *s, __u32 nr, bool compat)
 {
-	if (!s)
-		return;
+	if (nr & AGG_COMPAT)
+		nr = AGG_NONE;
+	else if (compat)
+		nr |= AGG_COMPAT;
 	s->agg_nr = nr;
 	s->agg_ns = bpf_ktime_get_ns();
 }

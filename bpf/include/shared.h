@@ -189,6 +189,7 @@ struct lock_wait {
 #define AGG_BUCKETS 32
 #define AGG_PAIRS   32768 /* of threads and numbers that are counted at a time */
 #define AGG_COMPAT  0x80000000u
+#define AGG_NONE    0xffffffffu /* a number below 0: who traces a thread took the call away */
 
 /*
  * struct agg_key - whose calls of which number are counted together

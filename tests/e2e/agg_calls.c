@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * agg_calls THREADS CALLS: each of so many threads, and a child process for every fourth, makes
- * CALLS calls of getppid and NAPS of nanosleep for 2 ms, and ends; eight run at a time. Prints a
- * line "TID CALLS NAPS" for each.
+ * CALLS calls of getppid and NAPS of nanosleep for 2 ms, and ends; eight run at a time. Then a
+ * thread that is not the first starts /bin/true. Prints a line "TID CALLS NAPS EXECS" for each.
+ *
+ * agg_calls NUMBERS: so many calls of different numbers, from FIRST, that no kernel has; then one
+ * of the number -1.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +17,7 @@
 #include <unistd.h>
 
 #define NAPS	 5
+#define FIRST	 100000
 #define TOGETHER 8
 
 static unsigned long calls;
@@ -33,7 +38,7 @@ static void *thread(void *arg)
 {
 	work();
 	pthread_mutex_lock(&lock);
-	printf("%ld %lu %d\n", syscall(SYS_gettid), calls, NAPS);
+	printf("%ld %lu %d 0\n", syscall(SYS_gettid), calls, NAPS);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -47,11 +52,41 @@ static int child(void)
 	pid = fork();
 	if (!pid) {
 		work();
-		printf("%d %lu %d\n", getpid(), calls, NAPS);
+		printf("%d %lu %d 0\n", getpid(), calls, NAPS);
 		fflush(stdout);
 		_exit(0);
 	}
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
+}
+
+static void *start(void *arg)
+{
+	char name[] = "true", *const argv[] = {name, NULL};
+
+	execv("/bin/true", argv);
+	return arg;
+}
+
+/* Its calls are told of under the id of the first thread, as which it goes on. */
+static int start_from_another(void)
+{
+	pthread_t th;
+
+	printf("%d 0 0 1\n", getpid());
+	fflush(stdout);
+	if (pthread_create(&th, NULL, start, NULL) == 0)
+		pthread_join(th, NULL);
+	return 1;
+}
+
+static int odd_numbers(unsigned long n)
+{
+	unsigned long i;
+
+	for (i = 0; i < n; i++)
+		if (syscall(FIRST + (long)i) != -1 || errno != ENOSYS)
+			return 1;
+	return syscall(-1L) != -1;
 }
 
 int main(int argc, char **argv)
@@ -60,6 +95,8 @@ int main(int argc, char **argv)
 	pthread_t th[TOGETHER];
 	int bad = 0;
 
+	if (argc == 2)
+		return odd_numbers(strtoul(argv[1], NULL, 10));
 	if (argc != 3)
 		return 2;
 	n = strtoul(argv[1], NULL, 10);
@@ -72,5 +109,5 @@ int main(int argc, char **argv)
 			pthread_join(th[i], NULL);
 		bad += child() + child();
 	}
-	return bad != 0;
+	return bad ? 1 : start_from_another();
 }

@@ -2,25 +2,22 @@
 #include "userspace/source/agg.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "userspace/lib/hostclock.h"
 #include "userspace/lib/map.h"
-#include "userspace/source/proc.h"
 
 /* What was told of a thread and number. */
 struct told {
 	uint64_t count;
 	uint64_t total_ns;
 	uint32_t log2[AGG_BUCKETS];
-	bool ended; /* the thread had, when that was told */
 };
 
 struct agg {
-	struct map told;
-	uint64_t since_ns; /* when the interval began */
-	bool sees_threads; /* by the ids that the kernel counts by */
+	struct map told;     /* by thread and number */
+	struct map ended[2]; /* threads that have, in this interval and the one before */
+	uint64_t since_ns;   /* when the interval began */
 };
 
 /* One pass over the totals. */
@@ -38,7 +35,6 @@ struct agg *agg__new(uint64_t now_ns)
 	if (!a)
 		return NULL;
 	a->since_ns = now_ns;
-	a->sees_threads = proc__in_first_namespace();
 	return a;
 }
 
@@ -51,7 +47,28 @@ void agg__free(struct agg *a)
 	for (slot = map__next(&a->told, NULL); slot; slot = map__next(&a->told, slot))
 		free(slot->value);
 	map__free(&a->told);
+	map__free(&a->ended[0]);
+	map__free(&a->ended[1]);
 	free(a);
+}
+
+/* Threads are known by their ids; who starts a program takes its leader's. */
+int agg__saw(struct agg *a, const struct rec *rec)
+{
+	uint32_t tid = rec->tid;
+
+	if (rec->type == REC_TASK_EXEC)
+		tid = ((const struct rec_task_exec *)rec)->old_tid;
+	else if (rec->type != REC_TASK_EXIT)
+		return 0;
+	if (rec->type == REC_TASK_EXEC && tid == rec->tid)
+		return 0;
+	return map__put(&a->ended[0], tid, a);
+}
+
+static bool has_ended(const struct agg *a, uint32_t tid)
+{
+	return map__get(&a->ended[0], tid) || map__get(&a->ended[1], tid);
 }
 
 static struct told *told_of(struct agg *a, uint64_t key)
@@ -76,6 +93,17 @@ static uint64_t longest(const struct agg_value *v, uint32_t turn)
 	return v->before == turn && v->before_ns > ns ? v->before_ns : ns;
 }
 
+/* -1: no system call */
+static int32_t nr_of(const struct agg_key *key)
+{
+	return key->nr == AGG_NONE ? -1 : (int32_t)(key->nr & ~AGG_COMPAT);
+}
+
+static uint32_t flags_of(const struct agg_key *key)
+{
+	return key->nr != AGG_NONE && key->nr & AGG_COMPAT ? REC_AGG_COMPAT : 0;
+}
+
 static int put_total(const struct agg *a, struct trace_writer *w, const struct agg_key *key,
 		     const struct agg_value *v, const struct told *t, uint32_t turn,
 		     uint64_t now_ns)
@@ -87,8 +115,8 @@ static int put_total(const struct agg *a, struct trace_writer *w, const struct a
 		.count = v->count - t->count,
 		.total_ns = v->total_ns - t->total_ns,
 		.max_ns = longest(v, turn),
-		.nr = (int32_t)(key->nr & ~AGG_COMPAT),
-		.flags = key->nr & AGG_COMPAT ? REC_AGG_COMPAT : 0,
+		.nr = nr_of(key),
+		.flags = flags_of(key),
 	};
 
 	return trace_writer__append(w, TRACE_RING_META, &rec.hdr);
@@ -102,26 +130,31 @@ static int put_bucket(const struct agg *a, struct trace_writer *w, const struct 
 		.since_ns = a->since_ns,
 		.until_ns = now_ns,
 		.count = count,
-		.nr = (int32_t)(key->nr & ~AGG_COMPAT),
-		.flags = key->nr & AGG_COMPAT ? REC_AGG_COMPAT : 0,
+		.nr = nr_of(key),
+		.flags = flags_of(key),
 		.log2_ns = log2,
 	};
 
 	return trace_writer__append(w, TRACE_RING_META, &rec.hdr);
 }
 
-int agg__take(struct agg *a, struct trace_writer *w, const struct agg_key *key,
-	      const struct agg_value *value, uint32_t turn, uint64_t now_ns, bool ended)
+static uint64_t id_of(const struct agg_key *key)
 {
-	uint64_t id = (uint64_t)key->tid << 32 | key->nr;
-	struct told *t = told_of(a, id);
+	return (uint64_t)key->tid << 32 | key->nr;
+}
+
+int agg__take(struct agg *a, struct trace_writer *w, const struct agg_key *key,
+	      const struct agg_value *value, uint32_t turn, uint64_t now_ns)
+{
+	struct told *t = told_of(a, id_of(key));
 	uint32_t i;
-	int err = 0;
+	int err;
 
 	if (!t)
 		return -ENOMEM;
-	if (value->count != t->count)
-		err = put_total(a, w, key, value, t, turn, now_ns);
+	if (value->count == t->count)
+		return has_ended(a, key->tid);
+	err = put_total(a, w, key, value, t, turn, now_ns);
 	for (i = 0; !err && i < AGG_BUCKETS; i++) {
 		if (value->log2[i] != t->log2[i])
 			err = put_bucket(a, w, key, i, value->log2[i] - t->log2[i], now_ns);
@@ -129,27 +162,39 @@ int agg__take(struct agg *a, struct trace_writer *w, const struct agg_key *key,
 	}
 	t->count = value->count;
 	t->total_ns = value->total_ns;
-	if (err)
-		return err;
-	if (ended && t->ended) {
-		free(map__del(&a->told, id));
-		return 1;
-	}
-	t->ended = ended;
-	return 0;
+	return err;
+}
+
+/* Another thread may have got its id, and have counted since. */
+int agg__forget(struct agg *a, struct trace_writer *w, const struct agg_key *key,
+		const struct agg_value *value, uint32_t turn, uint64_t now_ns)
+{
+	int err = agg__take(a, w, key, value, turn, now_ns);
+
+	free(map__del(&a->told, id_of(key)));
+	return err < 0 ? err : 0;
 }
 
 void agg__end_interval(struct agg *a, uint64_t now_ns)
 {
 	a->since_ns = now_ns;
+	map__free(&a->ended[1]);
+	a->ended[1] = a->ended[0];
+	a->ended[0] = (struct map)MAP_INIT;
 }
 
-static int take(void *arg, const struct agg_key *key, struct agg_value *value)
+static int take(void *arg, const struct agg_key *key, const struct agg_value *value)
 {
 	struct pass *p = arg;
-	bool ended = p->agg->sees_threads && kill((pid_t)key->tid, 0) < 0 && errno == ESRCH;
 
-	return agg__take(p->agg, p->writer, key, value, p->turn, p->now_ns, ended);
+	return agg__take(p->agg, p->writer, key, value, p->turn, p->now_ns);
+}
+
+static int forget(void *arg, const struct agg_key *key, const struct agg_value *value)
+{
+	struct pass *p = arg;
+
+	return agg__forget(p->agg, p->writer, key, value, p->turn, p->now_ns);
 }
 
 int agg__read(struct agg *a, struct hooks *h, struct trace_writer *w)
@@ -158,7 +203,7 @@ int agg__read(struct agg *a, struct hooks *h, struct trace_writer *w)
 	int err;
 
 	p.now_ns = hostclock__now();
-	err = hooks__each_agg(h, take, &p);
+	err = hooks__each_agg(h, take, forget, &p);
 	agg__end_interval(a, p.now_ns);
 	return err == -ENOENT ? 0 : err;
 }

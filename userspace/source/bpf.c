@@ -33,6 +33,7 @@ struct source {
 	struct hooks *hooks;
 	struct mark_live *marks; /* of what ran before; NULL: not asked for */
 	struct agg *agg;	 /* NULL: no calls are counted */
+	bool agg_failed;	 /* was said */
 	struct told *told;	 /* [cpu][hook] */
 	uint64_t nested[REC_HOOK_MAX];
 	uint64_t checked_ns; /* when the loss counters were last looked at */
@@ -201,10 +202,22 @@ static int write_count(struct source *s, unsigned int cpu, enum rec_hook_id hook
 	return put(s, &rec, REC_HOOK_COUNT, sizeof(rec), now);
 }
 
-/* What calls were counted since the last time. */
+/*
+ * What calls were counted since the last time. Before Linux 5.19 nobody without rights may read
+ * maps, whoever made them, where kernel.unprivileged_bpf_disabled is set.
+ */
 static int read_agg(struct source *s)
 {
-	return s->agg ? agg__read(s->agg, s->hooks, s->writer) : 0;
+	int err = s->agg ? agg__read(s->agg, s->hooks, s->writer) : 0;
+
+	if (err != -EPERM)
+		return err;
+	if (!s->agg_failed)
+		log_warning("cannot read how many system calls were counted: %s (this kernel lets "
+			    "only who has CAP_BPF, as with record -a)",
+			    log__err(err));
+	s->agg_failed = true;
+	return write_lost(s, REC_HOOK_SYSCALL, REC_NO_CPU, REC_LOST_STATE, 1, s->counted_ns);
 }
 
 /* The kernel skips a program that is hit while it runs on the same cpu, and counts that. */
@@ -384,6 +397,8 @@ static int drain(struct source *s, unsigned int cpu)
 			s->last_ns[cpu] = rec->time_ns;
 			s->stats.bytes += rec->size;
 			err = trace_writer__append(s->writer, cpu, rec);
+			if (!err && s->agg)
+				err = agg__saw(s->agg, rec);
 			n++;
 		}
 	} while (!err && r->busy && !still_busy(r, end));

@@ -148,13 +148,13 @@ int hooks__tell_jobs(struct hooks *h, int (*tell)(void *arg, const void *key, co
 /*
  * Calls that are counted in the kernel. Each call of hooks__next_turn() begins another interval;
  * its number is that of the one before. hooks__each_agg() gives all totals to @each, and forgets
- * those for which it returns 1; it ends at what is negative. -ENOENT: none are counted.
+ * those for which it returns 1: @gone is given what they were last. It ends at what is negative.
+ * -ENOENT: none are counted.
  */
+typedef int agg_fn(void *arg, const struct agg_key *key, const struct agg_value *value);
 bool hooks__counts_calls(const struct hooks *h);
 uint32_t hooks__next_turn(struct hooks *h);
-int hooks__each_agg(struct hooks *h,
-		    int (*each)(void *arg, const struct agg_key *key, struct agg_value *value),
-		    void *arg);
+int hooks__each_agg(struct hooks *h, agg_fn *each, agg_fn *gone, void *arg);
 
 /* Are targets known by their thread ids only, so that TASK records of those added are missing? */
 bool hooks__plain(const struct hooks *h);

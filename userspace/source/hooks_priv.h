@@ -99,6 +99,13 @@ extern const struct ladder ladders[];
 		(family)->obj = (s)->obj;                                                          \
 	} while (0)
 
+/*
+ * Call @each with each key and value of the family's hash map @name until it returns other than 0,
+ * which is returned; or -errno. None comes twice; what changes meanwhile may come or not.
+ */
+int hooks_map__each(const struct family *f, const char *name,
+		    int (*each)(void *arg, const void *key, const void *value), void *arg);
+
 /* hooks_gpu.c: the objects of the gpu hook */
 int open_gpu_dma(struct hooks *h, struct family *f);
 int open_gpu_dma_func(struct hooks *h, struct family *f);
