@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Requests to disks against the program's own counts, /proc/PID/io, and the disk's own counters.
+# timeout: 300
 set -u
 # shellcheck source=tests/common.sh
 . "$SRC/tests/common.sh"
@@ -11,11 +12,14 @@ dev=$(stat -c '%Hd:%Ld' .)
 [ -e "/sys/dev/block/$dev" ] || { echo "$TMPDIR is not on a disk"; exit 77; }
 loop=
 daemon=
+recorder=
 finish() {
 	[ -z "$loop" ] || losetup -d "$loop"
-	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
+	[ -z "$daemon" ] || { kill -CONT "$daemon" && kill "$daemon"; } 2>/dev/null
+	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null
+	wait
 	umount slow 2>/dev/null
-	rm -rf trace out events files go image before after slow said
+	rm -rf trace* out events files go image before after slow said
 }
 trap finish EXIT
 
@@ -215,4 +219,60 @@ jq -es "map(select(.type == \"block_open\" and .fields.dev == \"$number\")) |
 	jq -c 'select(.type | startswith("block"))' events
 	fail "a request in flight"
 }
+
+# ---- the same over several files: each that begins meanwhile tells of it at its head ----
+
+files() {
+	set -- trace.*
+	echo $#
+}
+
+kill -STOP $daemon
+"$XPUGAP" record -q -o trace --rotate-time 200ms -- \
+	dd if="$loop" of=/dev/null bs=4096 skip=216 count=1 iflag=direct 2>out &
+recorder=$!
+until grep -q '^ *1 ' "/sys/block/${loop#/dev/}/inflight"; do
+	kill -0 $recorder 2>/dev/null || fail "it ended without a request"
+	sleep 0.1
+done
+n=$(files)
+until [ "$(files)" -ge $((n + 4)) ]; do
+	kill -0 $recorder 2>/dev/null || fail "it ended before the request was answered"
+	sleep 0.1
+done
+kill -CONT $daemon
+wait $recorder || fail "record"
+recorder=
+for f in trace.*.xpt; do
+	"$XPUGAP" dump --json "$f" | sed "s/^/$f /" || fail "dump $f"
+done >events
+python3 - "$number" <<'PY' || fail "a request over several files"
+import json, sys
+
+files, done, bad = {}, [], []
+for line in open("events"):
+    name, text = line.split(" ", 1)
+    files.setdefault(name, []).append(json.loads(text))
+for number, recs in enumerate(files.values()):
+    done += [(number, r["time_ns"] - r["fields"]["queue_ns"] - r["fields"]["device_ns"], r["time_ns"], r["tid"])
+             for r in recs if r["type"] == "block" and r["fields"]["sector"] == 1728 and
+             r["fields"]["dev"] == sys.argv[1]]
+assert len(done) == 1, done
+last, start, end, tid = done[0]
+begin = [r[0]["time_ns"] for r in files.values()]
+# what began right before the first of them, when all had been asked, need not be told there
+first = min(i for i, t in enumerate(begin) if t > start)
+for number, (name, recs) in enumerate(files.items()):
+    head = begin[number]
+    opened = [r for r in recs if r["type"] == "block_open" and r["fields"]["dev"] == sys.argv[1]]
+    told = [r for r in opened if r["time_ns"] == head]
+    if any(r["fields"]["start_ns"] != start or r["tid"] != tid for r in opened):
+        bad.append(f"{name}: not that which began at {start}: {opened}")
+    if len(told) > (first <= number <= last) or (first < number <= last and not told):
+        bad.append(f"{name}: begins at {head}, tells {len(told)} times of what is from {start} to {end}")
+if last < first + 2:
+    bad.append(f"{last - first} files of {len(files)} begin meanwhile")
+print("\n".join(bad))
+sys.exit(bool(bad))
+PY
 exit 0

@@ -499,8 +499,9 @@ static int tell_open_futex(void *arg, uint32_t tid, const struct futex_call *c)
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
-static int tell_request(void *arg, const struct disk_request *r)
+static int tell_request(void *arg, const void *key, const void *value)
 {
+	const struct disk_request *r = value;
 	struct source *s = arg;
 	struct rec_block_open rec = {
 		.hdr = {.type = REC_BLOCK_OPEN,
@@ -519,6 +520,9 @@ static int tell_request(void *arg, const struct disk_request *r)
 		.op = r->op,
 	};
 
+	(void)key;
+	if (!r->tid)
+		return 0; /* of others */
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
@@ -623,6 +627,21 @@ static int tell_unfinished(struct source *s)
 	return err;
 }
 
+/* Requests to disks and GPUs that have begun and not ended, and waits for these. */
+static void tell_under_way(struct source *s)
+{
+	int err = hooks__tell_requests(s->hooks, tell_request, s);
+
+	if (err)
+		log_debug("cannot tell of all open requests: %s", log__err(err));
+	err = hooks__tell_fences(s->hooks, tell_fence, tell_fence_wait, s);
+	if (err)
+		log_debug("cannot tell of all open fences: %s", log__err(err));
+	err = hooks__tell_jobs(s->hooks, tell_job, s);
+	if (err)
+		log_debug("cannot tell of all open jobs: %s", log__err(err));
+}
+
 static int bpf_stop(struct source *s)
 {
 	const struct call_teller teller = {tell_open, tell_open_futex, s};
@@ -634,15 +653,7 @@ static int bpf_stop(struct source *s)
 	n = hooks__tell_open(s->hooks, &teller);
 	if (n)
 		log_debug("cannot tell of all open calls: %s", log__err(n));
-	n = hooks__tell_requests(s->hooks, tell_request, s);
-	if (n)
-		log_debug("cannot tell of all open requests: %s", log__err(n));
-	n = hooks__tell_fences(s->hooks, tell_fence, tell_fence_wait, s);
-	if (n)
-		log_debug("cannot tell of all open fences: %s", log__err(n));
-	n = hooks__tell_jobs(s->hooks, tell_job, s);
-	if (n)
-		log_debug("cannot tell of all open jobs: %s", log__err(n));
+	tell_under_way(s);
 	n = drain_all(s);
 	if (!n)
 		n = tell_unfinished(s);
@@ -657,13 +668,11 @@ static int bpf_stop(struct source *s)
 static int bpf_tell_open(struct source *s)
 {
 	const struct call_teller teller = {tell_open, tell_open_futex, s};
-	int err = hooks__tell_open_now(s->hooks, &teller);
+	int err = hooks__tell_open_now(s->hooks, &teller), e;
 
-	if (!err)
-		err = hooks__tell_requests(s->hooks, tell_request, s);
-	if (!err)
-		err = read_agg(s);
-	return err ? err : write_counts(s);
+	tell_under_way(s);
+	e = read_agg(s) ?: write_counts(s);
+	return err ? err : e;
 }
 
 static void bpf_stats(const struct source *s, struct source_stats *out)

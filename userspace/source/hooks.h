@@ -130,13 +130,13 @@ int hooks__tell_open(struct hooks *h, const struct call_teller *tell);
  */
 int hooks__tell_open_now(struct hooks *h, const struct call_teller *tell);
 
-/* @tell of each request of a target that has not been completed. 0 or -errno. */
+/* @tell of each request that has not been completed: struct disk_request. 0 or -errno. */
 int hooks__tell_requests(struct hooks *h,
-			 int (*tell)(void *arg, const struct disk_request *request), void *arg);
+			 int (*tell)(void *arg, const void *key, const void *value), void *arg);
 
 /*
- * After hooks__detach(): call @fence with each fence that lives (struct gpu_fence), and @wait with
- * each wait for one (struct fence_wait_key, struct fence_wait). 0 or -errno.
+ * Call @fence with each fence that lives (struct gpu_fence), and @wait with each wait for one
+ * (struct fence_wait_key, struct fence_wait). 0 or -errno.
  */
 int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key, const void *value),
 		       int (*wait)(void *arg, const void *key, const void *value), void *arg);

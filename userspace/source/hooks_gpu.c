@@ -219,44 +219,16 @@ int open_gpu_fence_plain(struct hooks *h, struct family *f)
 	return -ENOENT;
 }
 
-/* Call @tell with each key and value of the family's map called @name. */
-static int each_entry(const struct family *f, const char *name, void *key, size_t key_size,
-		      void *value, int (*tell)(void *arg, const void *key, const void *value),
-		      void *arg)
-{
-	uint64_t copy[8];
-	void *last = NULL;
-	int fd, err = 0;
-
-	if (!f->obj)
-		return 0;
-	if (key_size > sizeof(copy))
-		return -E2BIG;
-	fd = bpf_object__find_map_fd_by_name(f->obj, name);
-	if (fd < 0)
-		return fd;
-	while (!err && bpf_map_get_next_key(fd, last, key) == 0) {
-		last = memcpy(copy, key, key_size);
-		if (bpf_map_lookup_elem(fd, key, value) == 0)
-			err = tell(arg, key, value);
-	}
-	return err;
-}
-
 int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key, const void *value),
 		       int (*wait)(void *arg, const void *key, const void *value), void *arg)
 {
 	const struct family *f = &h->family[FAMILY_FENCE];
-	struct fence_wait_key wait_key;
-	struct fence_wait waiting;
-	struct gpu_fence open;
-	struct gpu_key key;
 	int err;
 
-	err = each_entry(f, "fences", &key, sizeof(key), &open, fence, arg);
-	return err
-		       ?: each_entry(f, "fence_waits", &wait_key, sizeof(wait_key), &waiting, wait,
-				     arg);
+	if (!f->obj)
+		return 0;
+	err = hooks_map__each(f, "fences", fence, arg);
+	return err ? err : hooks_map__each(f, "fence_waits", wait, arg);
 }
 
 /* ---- job ---- */
@@ -330,8 +302,7 @@ int open_gpu_job_plain(struct hooks *h, struct family *f)
 int hooks__tell_jobs(struct hooks *h, int (*tell)(void *arg, const void *key, const void *value),
 		     void *arg)
 {
-	struct gpu_key key;
-	struct gpu_job job;
+	const struct family *f = &h->family[FAMILY_JOB];
 
-	return each_entry(&h->family[FAMILY_JOB], "jobs", &key, sizeof(key), &job, tell, arg);
+	return f->obj ? hooks_map__each(f, "jobs", tell, arg) : 0;
 }

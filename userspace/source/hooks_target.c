@@ -249,25 +249,11 @@ int hooks__tell_open_now(struct hooks *h, const struct call_teller *tell)
 }
 
 int hooks__tell_requests(struct hooks *h,
-			 int (*tell)(void *arg, const struct disk_request *request), void *arg)
+			 int (*tell)(void *arg, const void *key, const void *value), void *arg)
 {
-	struct disk_request_key key, *last = NULL;
-	struct family *f = &h->family[REC_HOOK_BLOCK];
-	struct disk_request request;
-	unsigned int n = 0;
-	int fd, err = 0;
+	const struct family *f = &h->family[REC_HOOK_BLOCK];
 
-	if (!f->obj)
-		return 0;
-	fd = bpf_object__find_map_fd_by_name(f->obj, "requests");
-	if (fd < 0)
-		return fd;
-	while (!err && n++ < MAX_KEYS && bpf_map_get_next_key(fd, last, &key) == 0) {
-		last = &key;
-		if (bpf_map_lookup_elem(fd, &key, &request) == 0 && request.tid)
-			err = tell(arg, &request);
-	}
-	return err;
+	return f->obj ? hooks_map__each(f, "requests", tell, arg) : 0;
 }
 
 int64_t hooks__live(const struct hooks *h)

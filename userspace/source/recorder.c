@@ -478,7 +478,7 @@ static int tell_open(struct recorder *r)
 	unsigned int i;
 	int err;
 
-	trace_writer__ask_calls(r->writer);
+	trace_writer__ask(r->writer);
 	for (i = 0; i < r->nsources; i++) {
 		err = r->ops[i]->tell_open && !r->ended[i] ? r->ops[i]->tell_open(r->sources[i])
 							   : 0;

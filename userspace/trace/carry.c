@@ -16,20 +16,51 @@ enum kind {
 	DEFINITION,
 	OF_TASK,
 	OPENS,
+	ASKED, /* of use when the hooks were asked what is open */
 };
 
 const uint8_t trace_carry_types[REC_TYPE_MAX] = {
-	[REC_META] = DEFINITION,	[REC_CLOCK] = DEFINITION,    [REC_HOOK] = DEFINITION,
-	[REC_NAME] = DEFINITION,	[REC_DEVICE] = DEFINITION,   [REC_DISK] = DEFINITION,
-	[REC_IRQ_NAME] = DEFINITION,	[REC_FILE] = DEFINITION,     [REC_ROLE] = DEFINITION,
-	[REC_TASK] = OF_TASK,		[REC_TASK_FORK] = OF_TASK,   [REC_TASK_EXEC] = OF_TASK,
-	[REC_TASK_EXIT] = OF_TASK,	[REC_TASK_COMM] = OF_TASK,   [REC_MAP] = OF_TASK,
-	[REC_MAP_COMM] = OF_TASK,	[REC_MAP_FORK] = OF_TASK,    [REC_MAP_EXIT] = OF_TASK,
-	[REC_RANGE_BEGIN] = OPENS,	[REC_RANGE_END] = OPENS,     [REC_RANGE_OPEN] = OPENS,
-	[REC_UNIT_BEGIN] = OPENS,	[REC_UNIT_HANDOVER] = OPENS, [REC_UNIT_END] = OPENS,
-	[REC_UNIT_OPEN] = OPENS,	[REC_IOCTL] = OPENS,	     [REC_IOCTL_BLOCKED] = OPENS,
-	[REC_FILE_IO] = OPENS,		[REC_FILE_BLOCKED] = OPENS,  [REC_STACK] = DEFINITION,
-	[REC_PMU_COUNTER] = DEFINITION, [REC_FUTEX_WAIT] = OPENS,    [REC_FUTEX_BLOCKED] = OPENS,
+	[REC_META] = DEFINITION,
+	[REC_CLOCK] = DEFINITION,
+	[REC_HOOK] = DEFINITION,
+	[REC_NAME] = DEFINITION,
+	[REC_DEVICE] = DEFINITION,
+	[REC_DISK] = DEFINITION,
+	[REC_IRQ_NAME] = DEFINITION,
+	[REC_FILE] = DEFINITION,
+	[REC_ROLE] = DEFINITION,
+	[REC_TASK] = OF_TASK,
+	[REC_TASK_FORK] = OF_TASK,
+	[REC_TASK_EXEC] = OF_TASK,
+	[REC_TASK_EXIT] = OF_TASK,
+	[REC_TASK_COMM] = OF_TASK,
+	[REC_MAP] = OF_TASK,
+	[REC_MAP_COMM] = OF_TASK,
+	[REC_MAP_FORK] = OF_TASK,
+	[REC_MAP_EXIT] = OF_TASK,
+	[REC_RANGE_BEGIN] = OPENS,
+	[REC_RANGE_END] = OPENS,
+	[REC_RANGE_OPEN] = OPENS,
+	[REC_UNIT_BEGIN] = OPENS,
+	[REC_UNIT_HANDOVER] = OPENS,
+	[REC_UNIT_END] = OPENS,
+	[REC_UNIT_OPEN] = OPENS,
+	[REC_IOCTL] = ASKED,
+	[REC_IOCTL_BLOCKED] = ASKED,
+	[REC_FILE_IO] = ASKED,
+	[REC_FILE_BLOCKED] = ASKED,
+	[REC_STACK] = DEFINITION,
+	[REC_PMU_COUNTER] = DEFINITION,
+	[REC_FUTEX_WAIT] = ASKED,
+	[REC_FUTEX_BLOCKED] = ASKED,
+	[REC_BLOCK] = ASKED,
+	[REC_BLOCK_OPEN] = ASKED,
+	[REC_FENCE] = ASKED,
+	[REC_FENCE_OPEN] = ASKED,
+	[REC_FENCE_WAIT] = ASKED,
+	[REC_FENCE_BLOCKED] = ASKED,
+	[REC_JOB] = ASKED,
+	[REC_JOB_OPEN] = ASKED,
 	[REC_DMA_DEVICE] = DEFINITION,
 };
 
@@ -95,16 +126,14 @@ uint64_t trace_carry__types(void)
 	int i;
 
 	for (i = 0; i < REC_TYPE_MAX; i++)
-		if (trace_carry_types[i] && i != REC_IOCTL && i != REC_IOCTL_BLOCKED &&
-		    i != REC_FILE_IO && i != REC_FILE_BLOCKED && i != REC_FUTEX_WAIT &&
-		    i != REC_FUTEX_BLOCKED)
+		if (trace_carry_types[i] && trace_carry_types[i] != ASKED)
 			types |= TRACE_TYPE(i);
 	return types;
 }
 
 /* ---- definitions ---- */
 
-static uint64_t hash(uint64_t h, const void *data, size_t size)
+uint64_t carry__hash(uint64_t h, const void *data, size_t size)
 {
 	const uint8_t *p = data;
 	size_t i;
@@ -116,16 +145,16 @@ static uint64_t hash(uint64_t h, const void *data, size_t size)
 
 static uint64_t key_of(const struct rec *rec)
 {
-	uint64_t h = hash(0xcbf29ce484222325ULL, &rec->type, sizeof(rec->type));
+	uint64_t h = carry__hash(CARRY_HASH, &rec->type, sizeof(rec->type));
 	const char *text;
 	size_t len;
 
 	if (rec->type == REC_ROLE)
-		return hash(h, &rec->tid, sizeof(rec->tid));
+		return carry__hash(h, &rec->tid, sizeof(rec->tid));
 	if (rec->type != REC_META)
-		return hash(h, rec + 1, key_bytes[rec->type]);
+		return carry__hash(h, rec + 1, key_bytes[rec->type]);
 	text = record__text(rec, 0, &len);
-	return hash(h, text, len);
+	return carry__hash(h, text, len);
 }
 
 /* Facts of one file are not those of the next. */
@@ -235,6 +264,8 @@ int trace_carry__feed(struct trace_carry *c, const struct rec *rec)
 		return carry_task__feed(c, rec);
 	case OPENS:
 		return carry_open__feed(c, rec);
+	case ASKED:
+		return c->asked ? carry_open__feed_asked(c, rec) : 0;
 	default:
 		return 0;
 	}
@@ -247,9 +278,9 @@ int trace_carry__settle(struct trace_carry *c, uint64_t watermark_ns)
 	return carry_task__settle(c, watermark_ns - CARRY_SETTLED_NS);
 }
 
-void trace_carry__ask_calls(struct trace_carry *c)
+void trace_carry__ask(struct trace_carry *c)
 {
-	c->calls_asked = true;
+	c->asked = true;
 }
 
 static int tell_definitions(struct trace_carry *c, const struct carry_teller *t)
@@ -297,8 +328,9 @@ int trace_carry__tell(struct trace_carry *c, uint64_t time_ns,
 		err = carry_open__tell(c, &t);
 	if (!err)
 		err = tell_left_out(c, &t);
-	c->calls_asked = false;
+	c->asked = false;
 	carry__free_values(&c->calls);
 	carry__free_values(&c->returned);
+	carry__free_values(&c->requests);
 	return err;
 }

@@ -3,7 +3,7 @@
  * What a later file of a recording must say again to be understood alone: facts, clocks, hooks,
  * strings, devices and files that were defined, the tasks that live and what they have mapped, the
  * ranges and units that are open, and, where the caller asked the hooks, the calls that have not
- * returned.
+ * returned, the requests that are under way and the waits for these.
  */
 #ifndef XPUGAP_TRACE_CARRY_H
 #define XPUGAP_TRACE_CARRY_H
@@ -34,7 +34,7 @@ static inline bool trace_carry__wants(uint16_t type)
 	return type < REC_TYPE_MAX && trace_carry_types[type];
 }
 
-/* The set of them, but for calls, see trace_carry__ask_calls(). */
+/* The set of them, but for those that are of use after trace_carry__ask() only. */
 uint64_t trace_carry__types(void);
 
 /*
@@ -46,12 +46,12 @@ int trace_carry__feed(struct trace_carry *c, const struct rec *rec);
 /* No record older than @watermark_ns will come: who ended well before that is forgotten. */
 int trace_carry__settle(struct trace_carry *c, uint64_t watermark_ns);
 
-/* Calls of which *_BLOCKED records tell from here on are open, unless their return is told, too. */
-void trace_carry__ask_calls(struct trace_carry *c);
+/* What *_BLOCKED and *_OPEN records tell of from here on is open, unless its end is told, too. */
+void trace_carry__ask(struct trace_carry *c);
 
 /*
- * Give all of it to @emit as records of @time_ns; @rec is valid during the call. Calls are
- * forgotten with that. 0, what @emit returned, or -ENOMEM.
+ * Give all of it to @emit as records of @time_ns; @rec is valid during the call. What was
+ * asked for is forgotten with that. 0, what @emit returned, or -ENOMEM.
  */
 int trace_carry__tell(struct trace_carry *c, uint64_t time_ns,
 		      int (*emit)(void *arg, const struct rec *rec), void *arg);

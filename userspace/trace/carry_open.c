@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What has begun and has not ended: ranges, units, and calls where they were asked for. */
+/* What has begun and has not ended: ranges, units, and what is open where that was asked. */
 #include "userspace/trace/carry_priv.h"
 
 #include <errno.h>
@@ -113,8 +113,6 @@ static int call_feed(struct trace_carry *c, const struct rec *rec)
 {
 	const struct rec *before = map__get(&c->calls, rec->tid);
 
-	if (!c->calls_asked)
-		return 0;
 	if (rec->type == REC_IOCTL)
 		return returned(c, rec, ((const struct rec_ioctl *)rec)->duration_ns);
 	if (rec->type == REC_FILE_IO)
@@ -125,6 +123,133 @@ static int call_feed(struct trace_carry *c, const struct rec *rec)
 		return 0;
 	return carry__keep(&c->calls, rec->tid, rec, rec->size);
 }
+
+/* ---- requests to disks and GPUs, and waits for these ---- */
+
+/* What tells one from all others, from its beginning or from its end. */
+struct request {
+	uint64_t start_ns;
+	uint64_t fence;
+	uint64_t context;
+	uint64_t seqno;
+	uint32_t tid;
+	uint32_t dev;
+	uint64_t type; /* of the record that tells that it is open */
+};
+
+static void of_block(struct request *q, const struct rec *rec)
+{
+	const struct rec_block_open *open = (const void *)rec;
+	const struct rec_block *over = (const void *)rec;
+	bool is_open = rec->type == REC_BLOCK_OPEN;
+
+	q->type = REC_BLOCK_OPEN;
+	q->tid = rec->tid;
+	q->dev = is_open ? open->dev : over->dev;
+	q->start_ns = is_open ? open->start_ns : rec->time_ns - over->device_ns - over->queue_ns;
+}
+
+#define OF_FENCE(q, rec)                                                                           \
+	do {                                                                                       \
+		(q)->fence = (rec)->fence;                                                         \
+		(q)->context = (rec)->context;                                                     \
+		(q)->seqno = (rec)->seqno;                                                         \
+	} while (0)
+
+static void of_fence(struct request *q, const struct rec *rec)
+{
+	const struct rec_fence_open *open = (const void *)rec;
+	const struct rec_fence *over = (const void *)rec;
+
+	q->type = REC_FENCE_OPEN;
+	if (rec->type == REC_FENCE_OPEN) {
+		q->start_ns = open->made_ns;
+		OF_FENCE(q, open);
+	} else {
+		q->start_ns = over->made_ns;
+		OF_FENCE(q, over);
+	}
+}
+
+static void of_wait(struct request *q, const struct rec *rec)
+{
+	const struct rec_fence_blocked *open = (const void *)rec;
+	const struct rec_fence_wait *over = (const void *)rec;
+
+	q->type = REC_FENCE_BLOCKED;
+	q->tid = rec->tid;
+	if (rec->type == REC_FENCE_BLOCKED) {
+		q->start_ns = open->start_ns;
+		OF_FENCE(q, open);
+	} else {
+		q->start_ns = rec->time_ns - over->duration_ns;
+		OF_FENCE(q, over);
+	}
+}
+
+static void of_job(struct request *q, const struct rec *rec)
+{
+	const struct rec_job_open *open = (const void *)rec;
+	const struct rec_job *over = (const void *)rec;
+
+	q->type = REC_JOB_OPEN;
+	q->tid = rec->tid;
+	if (rec->type == REC_JOB_OPEN) {
+		q->start_ns = open->queued_ns;
+		OF_FENCE(q, open);
+	} else {
+		q->start_ns = rec->time_ns - over->run_ns - over->queue_ns;
+		OF_FENCE(q, over);
+	}
+}
+
+/*
+ * The hooks look up what is open after the sweep before: an end that is told of later is told of by
+ * a later record.
+ */
+static int request_feed(struct trace_carry *c, const struct rec *rec, const struct request *q)
+{
+	uint64_t key = carry__hash(CARRY_HASH, q, sizeof(*q));
+
+	if (rec->type != q->type) {
+		free(map__del(&c->requests, key));
+		return 0;
+	}
+	if (!map__get(&c->requests, key) && c->requests.n >= CARRY_MAX_OPEN) {
+		c->left_out++;
+		return 0;
+	}
+	return carry__keep(&c->requests, key, rec, rec->size);
+}
+
+int carry_open__feed_asked(struct trace_carry *c, const struct rec *rec)
+{
+	struct request q = {0};
+
+	switch (rec->type) {
+	case REC_BLOCK:
+	case REC_BLOCK_OPEN:
+		of_block(&q, rec);
+		break;
+	case REC_FENCE:
+	case REC_FENCE_OPEN:
+		of_fence(&q, rec);
+		break;
+	case REC_FENCE_WAIT:
+	case REC_FENCE_BLOCKED:
+		of_wait(&q, rec);
+		break;
+	case REC_JOB:
+	case REC_JOB_OPEN:
+		of_job(&q, rec);
+		break;
+	default:
+		return call_feed(c, rec);
+	}
+	return request_feed(c, rec, &q);
+}
+
+/* ---- all ---- */
 
 int carry_open__feed(struct trace_carry *c, const struct rec *rec)
 {
@@ -149,7 +274,7 @@ int carry_open__feed(struct trace_carry *c, const struct rec *rec)
 		free(map__del(&c->units, ((const struct rec_unit_end *)rec)->unit));
 		return 0;
 	default:
-		return call_feed(c, rec);
+		return 0;
 	}
 }
 
@@ -204,7 +329,9 @@ int carry_open__tell(struct trace_carry *c, const struct carry_teller *t)
 		err = tell_ranges(t, (uint32_t)slot->key, slot->value);
 	if (!err)
 		err = tell_copies(c, t, &c->units);
-	return err ? err : tell_copies(c, t, &c->calls);
+	if (!err)
+		err = tell_copies(c, t, &c->calls);
+	return err ? err : tell_copies(c, t, &c->requests);
 }
 
 void carry_open__free(struct trace_carry *c)
@@ -213,4 +340,5 @@ void carry_open__free(struct trace_carry *c)
 	carry__free_values(&c->units);
 	carry__free_values(&c->calls);
 	carry__free_values(&c->returned);
+	carry__free_values(&c->requests);
 }

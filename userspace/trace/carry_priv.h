@@ -27,9 +27,10 @@ struct trace_carry {
 	uint32_t n_neighbours;
 	struct map ranges; /* by tid */
 	struct map units;
-	bool calls_asked;
+	bool asked;
 	struct map calls;    /* by tid: the *_BLOCKED record */
 	struct map returned; /* by tid: when the last call that returned had begun */
+	struct map requests; /* to disks and GPUs, and waits: the *_OPEN record */
 };
 
 /* One way to hand records on, which counts what it was given. */
@@ -43,6 +44,9 @@ struct carry_teller {
 int carry__keep(struct map *m, uint64_t key, const void *data, uint32_t size);
 void carry__free_values(struct map *m);
 
+#define CARRY_HASH 0xcbf29ce484222325ULL /* to begin with */
+uint64_t carry__hash(uint64_t h, const void *data, size_t size);
+
 /* ---- carry_task.c ---- */
 int carry_task__feed(struct trace_carry *c, const struct rec *rec);
 int carry_task__settle(struct trace_carry *c, uint64_t before_ns);
@@ -51,6 +55,7 @@ void carry_task__free(struct trace_carry *c);
 
 /* ---- carry_open.c ---- */
 int carry_open__feed(struct trace_carry *c, const struct rec *rec);
+int carry_open__feed_asked(struct trace_carry *c, const struct rec *rec);
 void carry_open__task_ended(struct trace_carry *c, uint32_t tid);
 int carry_open__tell(struct trace_carry *c, const struct carry_teller *t);
 void carry_open__free(struct trace_carry *c);

@@ -23,10 +23,10 @@ int trace_part__finish(struct trace_part *p)
 	return err;
 }
 
-void trace_writer__ask_calls(struct trace_writer *w)
+void trace_writer__ask(struct trace_writer *w)
 {
 	if (w->carry)
-		trace_carry__ask_calls(w->carry);
+		trace_carry__ask(w->carry);
 }
 
 static void count_file(struct trace_writer *w)
