@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A recording in several files: under full load each record is in one of them and in no other; what
-# lasts is told as open in each; each opens alone; the oldest go; a full disk costs none of the
-# earlier ones.
+# lasts is told as open in each; each opens alone; the oldest go; those of an older recording stay
+# until there is a new one; a full disk costs none of the earlier ones.
 # timeout: 600
 set -u
 
@@ -156,6 +156,27 @@ first=$(printf '%s\n' k.* | sed -n 's/k\.0*\([0-9]*\)\.xpt/\1/p' | head -1)
 grep -q "exists (-f removes" err || fail "not said that they exist"
 "$XPUGAP" record -f -e task -o k.xpt --rotate-time 1h -- true 2>err || fail "-f"
 [ "$(ls k.*)" = k.0001.xpt ] || fail "after -f: $(ls k.*)"
+
+# ---- those of an older one stay until the new one stands ----
+cp k.0001.xpt said
+cp k.0001.xpt k.0007.xpt
+: >k.0001.xpt.part
+old=$(ls k.*)
+for how in "--rotate-time 1h" "--flight 1s"; do
+	# shellcheck disable=SC2086 # words
+	"$XPUGAP" record -f -e task -o k $how -- ./nothing-of-that-name 2>err && fail "ran what does not exist"
+	# shellcheck disable=SC2086 # words
+	"$XPUGAP" record -f -e ioctl --require sched -o k $how -- true 2>err && fail "recorded without what is required"
+	[ "$(ls k*)" = "$old" ] || fail "a recording that did not begin left $(ls k*)"
+	cmp -s k.0001.xpt said || fail "a recording that did not begin took an old file away"
+done
+"$XPUGAP" record -f -e task -o k --rotate-time 1h -- sh -c 'echo k*' >out 2>err || fail "-f over others"
+[ "$(cat out)" = k.0001.xpt.part ] || fail "while it records there are $(cat out)"
+[ "$(ls k*)" = k.0001.xpt ] || fail "after -f over others: $(ls k*)"
+cmp -s k.0001.xpt said && fail "the old one is still there"
+cp k.0001.xpt k.0007.xpt
+"$XPUGAP" record -f -e task -o k --flight 1h -- true 2>err || fail "-f --flight"
+[ "$(ls k*)" = k.0001.xpt ] || fail "after -f --flight: $(ls k*)"
 
 # ---- the limits of a recording hold for all files together ----
 "$XPUGAP" record -f -o k --rotate-size 20K --max-size 100K -- "$BUILD/tests/bench/ioctl_loop" 3 >out 2>err ||

@@ -20,6 +20,7 @@
 struct part {
 	struct part *next;
 	unsigned int number;
+	char *beside; /* NULL, or what it is called as long as an older one has its name */
 	int fd;
 	struct trace_part *done;
 };
@@ -61,31 +62,42 @@ static int set_names(struct parts *p, const char *path)
 	return p->name && p->prefix && p->folder ? 0 : -ENOMEM;
 }
 
-/* Those of an earlier recording are removed, or forbid this one. */
-static int clear(const struct parts *p, bool force)
+/* Call @fn with each file of such a name, until it returns other than 0, which is returned. */
+static int each_file(struct parts *p, int (*fn)(struct parts *p, int folder, const char *name))
 {
 	DIR *dir = opendir(p->folder);
 	const struct dirent *e;
-	int err = dir ? 0 : -errno;
+	int err = 0;
 
-	while (dir && !err && (e = readdir(dir))) {
-		if (!is_part(p, e->d_name))
-			continue;
-		if (!force) {
-			log_error("'%.*s%s' exists (-f removes all '%s.NNNN" EXTENSION
-				  "', -o names others)",
-				  (int)(strlen(p->prefix) - strlen(p->name)), p->prefix, e->d_name,
-				  p->prefix);
-			err = -EEXIST;
-		} else if (unlinkat(dirfd(dir), e->d_name, 0) < 0 && errno != ENOENT) {
-			err = -errno;
-		}
-	}
-	if (err && err != -EEXIST)
-		log_error("cannot make files in '%s': %s", p->folder, log__err(err));
-	if (dir)
-		closedir(dir);
+	if (!dir)
+		return -errno;
+	while (!err && (e = readdir(dir)))
+		if (is_part(p, e->d_name))
+			err = fn(p, dirfd(dir), e->d_name);
+	closedir(dir);
 	return err;
+}
+
+static int refuse(struct parts *p, int folder, const char *name)
+{
+	(void)folder;
+	log_error("'%.*s%s' exists (-f removes all '%s.NNNN" EXTENSION "', -o names others)",
+		  (int)(strlen(p->prefix) - strlen(p->name)), p->prefix, name, p->prefix);
+	return -EEXIST;
+}
+
+static int see(struct parts *p, int folder, const char *name)
+{
+	(void)folder;
+	(void)name;
+	p->replaces = true;
+	return 0;
+}
+
+static int take_away(struct parts *p, int folder, const char *name)
+{
+	(void)p;
+	return unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
 int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
@@ -106,9 +118,19 @@ int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
 		log_error("cannot make files of '%s': %s", path, log__err(err));
 		return err;
 	}
-	err = clear(p, force);
+	err = each_file(p, force ? see : refuse);
 	caller__files_as(NULL);
+	if (err && err != -EEXIST)
+		log_error("cannot make files in '%s': %s", p->folder, log__err(err));
 	return err;
+}
+
+static void free_part(struct part *part)
+{
+	if (part->fd >= 0)
+		close(part->fd);
+	free(part->beside);
+	free(part);
 }
 
 void parts__free(struct parts *p)
@@ -118,19 +140,35 @@ void parts__free(struct parts *p)
 	while ((part = p->first)) {
 		p->first = part->next;
 		trace_part__finish(part->done);
-		close(part->fd);
-		free(part);
+		free_part(part);
 	}
-	if (p->current) {
-		close(p->current->fd);
-		free(p->current);
-	}
+	if (p->current)
+		free_part(p->current);
 	free(p->prefix);
 	free(p->folder);
 	free(p->name);
 }
 
 /* ---- files ---- */
+
+/* As long as older files are there: under a name that none of them has. */
+static int create_beside(const struct parts *p, struct part *part)
+{
+	if (asprintf(&part->beside, "%s.XXXXXX", p->prefix) < 0) {
+		part->beside = NULL;
+		return -ENOMEM;
+	}
+	part->fd = mkostemp(part->beside, O_CLOEXEC); /* 0600 */
+	return part->fd < 0 ? -errno : 0;
+}
+
+static int create(const struct parts *p, struct part *part, const char *path)
+{
+	if (p->replaces)
+		return create_beside(p, part);
+	part->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return part->fd < 0 ? -errno : 0;
+}
 
 int parts__create(struct parts *p)
 {
@@ -140,21 +178,53 @@ int parts__create(struct parts *p)
 
 	if (!part)
 		return -ENOMEM;
+	part->fd = -1;
 	part->number = p->number + 1;
 	path_of(p, part->number, true, path, sizeof(path));
 	err = caller__files_as(p->caller);
-	part->fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (!err && part->fd < 0)
-		err = -errno;
+	if (!err)
+		err = create(p, part, path);
 	caller__files_as(NULL);
 	if (err) {
 		log_error("cannot create '%s': %s", path, log__err(err));
-		free(part);
+		free_part(part);
 		return err;
 	}
 	p->number++;
 	p->current = part;
 	return part->fd;
+}
+
+static int take_name(const struct parts *p, struct part *part)
+{
+	char path[4352];
+
+	path_of(p, part->number, true, path, sizeof(path));
+	if (renameat2(AT_FDCWD, part->beside, AT_FDCWD, path, RENAME_NOREPLACE) < 0 &&
+	    ((errno != EINVAL && errno != ENOSYS) || rename(part->beside, path) < 0))
+		return -errno;
+	free(part->beside);
+	part->beside = NULL;
+	return 0;
+}
+
+int parts__replace(struct parts *p)
+{
+	int err;
+
+	if (!p->replaces)
+		return 0;
+	err = caller__files_as(p->caller);
+	if (!err)
+		err = each_file(p, take_away);
+	if (!err && p->current)
+		err = take_name(p, p->current);
+	caller__files_as(NULL);
+	if (err)
+		log_error("cannot replace the files of '%s': %s", p->prefix, log__err(err));
+	else
+		p->replaces = false;
+	return err;
 }
 
 void parts__ended(struct parts *p, struct part *which, struct trace_part *done)
@@ -205,7 +275,6 @@ static void complete(struct parts *p)
 	if (err)
 		log_error("cannot write '%s.%0*u" EXTENSION "': %s", p->prefix, LEAST_DIGITS,
 			  part->number, log__err(err));
-	close(part->fd);
 	e = caller__files_as(p->caller);
 	if (!e)
 		e = give_name(p, part->number);
@@ -218,7 +287,7 @@ static void complete(struct parts *p)
 	p->first = part->next;
 	if (!p->first)
 		p->last = &p->first;
-	free(part);
+	free_part(part);
 }
 
 void parts__look(struct parts *p)
@@ -254,10 +323,9 @@ void parts__discard(struct parts *p, struct part *before)
 		return;
 	path_of(p, p->current->number, true, path, sizeof(path));
 	if (caller__files_as(p->caller) == 0)
-		unlink(path);
+		unlink(p->current->beside ? p->current->beside : path);
 	caller__files_as(NULL);
-	close(p->current->fd);
-	free(p->current);
+	free_part(p->current);
 	p->current = before;
 	p->number--;
 }

@@ -22,6 +22,7 @@ struct parts {
 	const struct caller *caller;
 	struct part *first, **last; /* that have their end and are not durable yet */
 	struct part *current;	    /* NULL: none is being written */
+	bool replaces;		    /* those of an older recording, which are still there */
 	unsigned int number;	    /* of the newest */
 	unsigned int complete;	    /* the newest that is */
 	int err;		    /* the first of a file that could not be completed */
@@ -29,7 +30,7 @@ struct parts {
 
 /*
  * They are named after @path, with or without ".xpt". Files of such names that exist are refused
- * unless @force, which removes them. @caller owns them. 0 or -errno (printed).
+ * unless @force: then they stay until parts__replace(). @caller owns them. 0 or -errno (printed).
  */
 int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
 		const struct caller *caller);
@@ -37,6 +38,12 @@ void parts__free(struct parts *p);
 
 /* Create the next, which becomes the current one: its descriptor, or -errno (printed). */
 int parts__create(struct parts *p);
+
+/*
+ * The recording stands: those of the one before go, and the current one gets its name. 0 or -errno
+ * (printed).
+ */
+int parts__replace(struct parts *p);
 
 /*
  * @which, that parts__create() made current, is complete once @done is durable, which is taken

@@ -355,6 +355,19 @@ static int give_up_rights(const struct record *r)
 	return err;
 }
 
+/*
+ * Files that were there go now: there is something better, the rights to do it are still ours, and
+ * the target does not run yet. Numbered files need their names; one file may stay beside the old
+ * one.
+ */
+static int replace_old(struct record *r)
+{
+	if (record_parts__used(&r->parts))
+		return parts__replace(&r->parts.files);
+	r->replaced = output__replace(&r->out);
+	return 0;
+}
+
 /* Everything up to the moment when the target begins to run. */
 static int begin(struct record *r, char **argv)
 {
@@ -382,10 +395,10 @@ static int begin(struct record *r, char **argv)
 		err = recorder__add(r->recorder, launch__pid(r->launch));
 	if (!err)
 		err = write_target(r);
-	if (err)
-		return err;
-	r->replaced = output__replace(&r->out); /* with our rights, and before the target runs */
-	err = give_up_rights(r);
+	if (!err)
+		err = replace_old(r);
+	if (!err)
+		err = give_up_rights(r);
 	if (err)
 		return err;
 	prepare_wait_tree(r);
@@ -410,7 +423,7 @@ static int begin_attached(struct record *r)
 	if (!err)
 		err = record_target__add(&r->target, r->recorder);
 	if (!err)
-		r->replaced = output__replace(&r->out);
+		err = replace_old(r);
 	if (!err && !grows)
 		err = give_up_rights(r);
 	if (!err)

@@ -113,7 +113,7 @@ struct trace_part;
 int trace_writer__next_file(struct trace_writer *w, int fd, uint64_t swept_ns,
 			    const char *const *facts, struct trace_part **done);
 
-/* What is told to be open from here on, and not to have ended, is so at the head of the next file. */
+/* What is told to be open from here on and not to have ended is so at the head of the next file. */
 void trace_writer__ask(struct trace_writer *w);
 
 /* Is it durable, so that trace_part__finish() does not wait? */
