@@ -14,7 +14,7 @@ recorder=
 finish() {
 	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null
 	[ -z "$pid" ] || { kill "$pid" && wait "$pid"; } 2>/dev/null
-	rm -rf trace out err events line
+	rm -rf trace out err events line check.py
 }
 trap finish EXIT
 
