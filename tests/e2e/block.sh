@@ -260,7 +260,7 @@ for number, recs in enumerate(files.values()):
 assert len(done) == 1, done
 last, start, end, tid = done[0]
 begin = [r[0]["time_ns"] for r in files.values()]
-# what began right before the first of them, when all had been asked, need not be told there
+# asked is a moment before or after a file begins: the one before may tell of it, the first need not
 first = min(i for i, t in enumerate(begin) if t > start)
 for number, (name, recs) in enumerate(files.items()):
     head = begin[number]
@@ -268,7 +268,7 @@ for number, (name, recs) in enumerate(files.items()):
     told = [r for r in opened if r["time_ns"] == head]
     if any(r["fields"]["start_ns"] != start or r["tid"] != tid for r in opened):
         bad.append(f"{name}: not that which began at {start}: {opened}")
-    if len(told) > (first <= number <= last) or (first < number <= last and not told):
+    if len(told) > (first - 1 <= number <= last) or (first < number <= last and not told):
         bad.append(f"{name}: begins at {head}, tells {len(told)} times of what is from {start} to {end}")
 if last < first + 2:
     bad.append(f"{last - first} files of {len(files)} begin meanwhile")
