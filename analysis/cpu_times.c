@@ -74,9 +74,11 @@ void cpu_times__sum(const struct cpu_times *t, struct cpu_time *out)
 {
 	const struct cpu_time *c;
 	double most = -1;
+	size_t i;
 
 	*out = (struct cpu_time){0};
-	for (c = t->rows; c < t->rows + t->n; c++) {
+	for (i = 0; i < t->n; i++) {
+		c = &t->rows[i];
 		if (!c->readings)
 			continue;
 		out->readings += c->readings;
