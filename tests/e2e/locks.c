@@ -18,17 +18,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LARGE	(1UL << 30) /* what a fork has to copy the tables of */
-#define FRESH	(256UL << 20)
-#define FORKS	100
-#define LONG_NS 500000
-#define KEPT	1000
+#define LARGE	  (1UL << 30) /* what a fork has to copy the tables of */
+#define FRESH	  (256UL << 20)
+#define FORKS	  100
+#define FORKS_MAX 400 /* where few faults were slow */
+#define ENOUGH	  10
+#define LONG_NS	  500000
+#define KEPT	  1000
 
 static atomic_bool ended;
 static struct {
 	uint64_t from, to;
 } slow[KEPT];
-static unsigned int nslow;
+static atomic_uint nslow;
 static pid_t faulter;
 
 static uint64_t now(void)
@@ -106,7 +108,8 @@ static void *fault(void *arg)
 		if (to - from > LONG_NS && delay < (to - from) / 10 && sleeps() > before &&
 		    nslow < KEPT) {
 			slow[nslow].from = from;
-			slow[nslow++].to = to;
+			slow[nslow].to = to;
+			nslow++;
 		}
 		nanosleep(&pause, NULL);
 	}
@@ -124,7 +127,7 @@ int main(void)
 	touch(large, LARGE);
 	if (pthread_create(&thread, NULL, fault, fresh))
 		return 1;
-	for (i = 0; i < FORKS; i++) {
+	for (i = 0; i < FORKS || (i < FORKS_MAX && nslow < ENOUGH); i++) {
 		nanosleep(&pause, NULL);
 		pid = fork();
 		if (pid == 0)
