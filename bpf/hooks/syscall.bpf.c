@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The syscall hook: every ioctl of the target, from its entry to its return, and the calls of the
- * probes file and futex (bpf/include/file.bpf.h, futex.bpf.h).
+ * probes file, futex, stream and wait (bpf/include/file.bpf.h, ...).
  *
  * Each call passes through here twice, so little is done and nothing twice: the entry finds out
  * which file the descriptor names (at the return it may be closed) and keeps that with the task;
@@ -12,6 +12,8 @@
 #include "bpf/include/file.bpf.h"
 #include "bpf/include/futex.bpf.h"
 #include "bpf/include/ioctl.bpf.h"
+#include "bpf/include/stream.bpf.h"
+#include "bpf/include/wait.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -85,6 +87,63 @@ static __always_inline void fill_call(struct call *call, struct task_struct *tas
 	identify(call, task, call->fd);
 }
 
+/* What the other probes make of call @nr, each with a number of its own; 0: nothing. */
+struct known {
+	__u8 file, stream, wait;
+};
+
+static __always_inline bool is_known(struct known *k, __u64 nr)
+{
+	k->file = probe_file ? file__call(nr) : 0;
+	k->stream = probe_stream ? stream__call(nr) : 0;
+	k->wait = probe_wait ? wait__call(nr) : 0;
+	return k->file || k->stream || k->wait;
+}
+
+static __always_inline void enter_other(struct pt_regs *regs, __u64 nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct hook_counts *h;
+	struct task_state *s;
+	struct known k;
+
+	if (!is_known(&k, nr) || task__compat(task))
+		return;
+	s = filter__find(task);
+	h = counts__get(REC_HOOK_SYSCALL);
+	if (!s || !h)
+		return;
+	if (probe_file && k.file)
+		file__enter(h, task, s, regs, k.file);
+	/* what sendfile writes to may be a stream as well */
+	if (probe_stream && k.stream &&
+	    (!k.file || !s->file.start_ns || s->file.call == REC_FILE_SENDFILE))
+		stream__enter(h, task, s, regs, k.stream);
+	if (probe_wait && k.wait)
+		wait__enter(h, s, regs, k.wait);
+}
+
+static __always_inline void exit_other(__u64 nr, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct hook_counts *h;
+	struct task_state *s;
+	struct known k;
+
+	if (!is_known(&k, nr) || task__compat(task))
+		return;
+	s = filter__find(task);
+	h = counts__get(REC_HOOK_SYSCALL);
+	if (!s || !h)
+		return;
+	if (probe_file && k.file)
+		file__exit(h, task, s, k.file, ret);
+	if (probe_stream && k.stream)
+		stream__exit(h, task, s, k.stream, ret);
+	if (probe_wait && k.wait)
+		wait__exit(h, task, &s->wait, k.wait, ret);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 {
@@ -103,8 +162,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long nr)
 			agg__enter(s, nr, task__compat(task));
 	}
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
-		if (probe_file)
-			file__enter(regs, nr);
+		enter_other(regs, nr);
 		if (probe_futex)
 			futex__enter(regs, nr);
 		return 0;
@@ -193,8 +251,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
 		agg__exit(filter__find(task), task->pid);
 	}
 	if (nr != NR_IOCTL && nr != NR_IOCTL_COMPAT) {
-		if (probe_file)
-			file__exit(nr, ret);
+		exit_other(nr, ret);
 		if (probe_futex)
 			futex__exit(nr, ret);
 		return 0;
@@ -227,6 +284,8 @@ int walk_open(struct bpf_iter__task *ctx)
 	ioctl__blocked(task, &s->call);
 	file__blocked(task, &s->file);
 	futex__blocked(task, &s->futex);
+	stream__blocked(task, &s->stream);
+	wait__blocked(task, &s->wait);
 	return 0;
 }
 
@@ -242,5 +301,7 @@ int walk_now(struct bpf_iter__task *ctx)
 	ioctl__open_now(task, &s->call);
 	file__blocked(task, &s->file);
 	futex__blocked(task, &s->futex);
+	stream__blocked(task, &s->stream);
+	wait__blocked(task, &s->wait);
 	return 0;
 }

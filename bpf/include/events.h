@@ -99,6 +99,10 @@ enum rec_hook_id {
  *   SOFTIRQ         number of a softirq, as include/linux/interrupt.h counts them
  *   BLOCK_OP        enum rec_block_op
  *   FILE_CALL       enum rec_file_call
+ *   STREAM_CALL     enum rec_stream_call
+ *   STREAM_KIND     enum rec_stream_kind
+ *   SOCKET_STATE    enum rec_socket_state
+ *   WAIT_CALL       enum rec_wait_call
  *   DMA_CALL        enum rec_dma_call
  *   DMA_DIR         enum rec_dma_dir
  *   CHAR            a letter
@@ -183,7 +187,13 @@ enum rec_hook_id {
 	R(100, MAP, map, SIDEBAND, TEXT, "tid mapped something to be executed")                    \
 	R(101, MAP_COMM, map_comm, SIDEBAND, NONE, "tid took another name or program")             \
 	R(102, MAP_FORK, map_fork, SIDEBAND, NONE, "tid created a task")                           \
-	R(103, MAP_EXIT, map_exit, SIDEBAND, NONE, "tid ended")
+	R(103, MAP_EXIT, map_exit, SIDEBAND, NONE, "tid ended")                                    \
+	R(110, STREAM_IO, stream_io, SYSCALL, NONE, "a call about a pipe or a socket returned")    \
+	R(111, STREAM, stream, SYSCALL, TEXT, "the pipe or socket behind an inode")                \
+	R(112, STREAM_BLOCKED, stream_blocked, SYSCALL, NONE,                                      \
+	  "the recording ended inside such a call")                                                \
+	R(113, WAIT, wait, SYSCALL, NONE, "a call that waits returned")                            \
+	R(114, WAIT_BLOCKED, wait_blocked, SYSCALL, NONE, "the recording ended in such a call")
 
 /* clang-format off */
 
@@ -499,6 +509,48 @@ enum rec_hook_id {
 	F(u32, child_tid, TID) F(u32, child_pid, TID) F(u32, pid, TID) F(u32, pad, PAD)
 #define REC_FIELDS_map_exit(F, A) F(u32, pid, TID) F(u32, pad, PAD)
 
+/*
+ * inode and dev: what fd names, to_inode and to_dev: what to_fd names, which splice, tee and sendfile
+ * write to and accept returns; 0 where that is no stream, to_fd -1 of other calls. peer_tid: the
+ * target that was last met at the other end, 0: none; bytes: moved; asked: 0 where not known; flags is
+ * enum rec_stream_flags
+ */
+#define REC_FIELDS_stream_io(F, A) \
+	F(u64, duration_ns, NS) F(s64, ret, RET) F(u64, bytes, BYTES) F(u64, asked, BYTES) \
+	F(u64, inode, DEC) F(u64, to_inode, DEC) F(u32, dev, DEV) F(u32, to_dev, DEV) \
+	F(s32, fd, DEC) F(s32, to_fd, DEC) F(u32, peer_tid, TID) F(u16, flags, FLAGS) \
+	F(u8, call, STREAM_CALL) F(u8, kind, STREAM_KIND)
+
+/*
+ * peer_inode: of the socket at the other end; peer_pid: the process that made or listened at it, as
+ * SO_PEERCRED has it; both 0 where not known. local and remote: names of unix sockets, one that
+ * begins with '@' is in no file system; or address and port, of IPv6 in full. family, type, protocol
+ * as socket() takes them, 0 of pipes
+ */
+#define REC_FIELDS_stream(F, A) \
+	F(u64, inode, DEC) F(u32, dev, DEV) F(u32, peer_pid, TID) F(u64, peer_inode, DEC) \
+	F(u16, family, DEC) F(u16, type, DEC) F(u16, protocol, DEC) F(u8, kind, STREAM_KIND) \
+	F(u8, state, SOCKET_STATE) F(u32, local_len, LEN) F(u32, remote_len, LEN)
+
+#define REC_FIELDS_stream_blocked(F, A) \
+	F(u64, start_ns, TIME) F(u64, asked, BYTES) F(u64, inode, DEC) F(u64, to_inode, DEC) \
+	F(u32, dev, DEV) F(u32, to_dev, DEV) F(s32, fd, DEC) F(s32, to_fd, DEC) \
+	F(u32, peer_tid, TID) F(u16, flags, FLAGS) F(u8, call, STREAM_CALL) F(u8, kind, STREAM_KIND)
+
+/*
+ * timeout_ns: at most so long, if REC_WAIT_TIMEOUT is set; count: descriptors, of select one more than
+ * the highest, of epoll events that there is room for; fd: of poll the first that is ready, of epoll
+ * its own, else -1; pid: of wait4 and waitid the child as the caller names it; flags is enum
+ * rec_wait_flags
+ */
+#define REC_FIELDS_wait(F, A) \
+	F(u64, duration_ns, NS) F(s64, ret, RET) F(u64, timeout_ns, NS) F(u32, count, DEC) \
+	F(s32, fd, DEC) F(s32, pid, DEC) F(u16, flags, FLAGS) F(u8, call, WAIT_CALL) F(u8, pad, PAD)
+
+#define REC_FIELDS_wait_blocked(F, A) \
+	F(u64, start_ns, TIME) F(u64, timeout_ns, NS) F(u32, count, DEC) F(s32, fd, DEC) \
+	F(s32, pid, DEC) F(u16, flags, FLAGS) F(u8, call, WAIT_CALL) F(u8, pad, PAD)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -682,6 +734,74 @@ enum rec_file_flags {
 	REC_FILE_OFFSET = 1, /* offset is known */
 	REC_FILE_DIRECT = 2, /* O_DIRECT */
 	REC_FILE_APPEND = 4, /* O_APPEND: a write goes to the end, wherever offset is */
+};
+
+/* the calls that differ only in how they are passed have one name */
+enum rec_stream_call {
+	REC_STREAM_UNKNOWN = 0,
+	REC_STREAM_READ = 1,  /* read, readv, preadv2 */
+	REC_STREAM_WRITE = 2, /* write, writev, pwritev2 */
+	REC_STREAM_SEND = 3,  /* sendto, which send() calls */
+	REC_STREAM_RECV = 4,  /* recvfrom */
+	REC_STREAM_SENDMSG = 5,
+	REC_STREAM_RECVMSG = 6,
+	REC_STREAM_SENDMMSG = 7, /* ret: messages */
+	REC_STREAM_RECVMMSG = 8,
+	REC_STREAM_SPLICE = 9,
+	REC_STREAM_TEE = 10,
+	REC_STREAM_VMSPLICE = 11,
+	REC_STREAM_SENDFILE = 12,
+	REC_STREAM_CONNECT = 13,
+	REC_STREAM_ACCEPT = 14, /* accept, accept4 */
+};
+
+enum rec_stream_kind {
+	REC_STREAM_NONE = 0,
+	REC_STREAM_PIPE = 1,
+	REC_STREAM_FIFO = 2, /* with a name: a FILE record tells which */
+	REC_STREAM_UNIX = 3,
+	REC_STREAM_TCP = 4,
+	REC_STREAM_UDP = 5,
+	REC_STREAM_INET = 6,   /* another protocol of IP */
+	REC_STREAM_SOCKET = 7, /* of another family */
+};
+
+enum rec_stream_flags {
+	REC_STREAM_OUT = 1,	 /* into what fd names, not out of it */
+	REC_STREAM_NONBLOCK = 2, /* it was not to wait */
+	REC_STREAM_PEEK = 4,	 /* what it got is still there */
+	REC_STREAM_PART = 8,	 /* bytes are at least these: more messages than are looked at */
+};
+
+/* the kernel's own numbers, which sockets of all families have */
+enum rec_socket_state {
+	REC_SOCKET_NONE = 0,
+	REC_SOCKET_ESTABLISHED = 1,
+	REC_SOCKET_SYN_SENT = 2,
+	REC_SOCKET_SYN_RECV = 3,
+	REC_SOCKET_FIN_WAIT1 = 4,
+	REC_SOCKET_FIN_WAIT2 = 5,
+	REC_SOCKET_TIME_WAIT = 6,
+	REC_SOCKET_CLOSE = 7, /* not connected */
+	REC_SOCKET_CLOSE_WAIT = 8,
+	REC_SOCKET_LAST_ACK = 9,
+	REC_SOCKET_LISTEN = 10,
+	REC_SOCKET_CLOSING = 11,
+};
+
+enum rec_wait_call {
+	REC_WAIT_UNKNOWN = 0,
+	REC_WAIT_POLL = 1,    /* poll, ppoll */
+	REC_WAIT_SELECT = 2,  /* select, pselect6 */
+	REC_WAIT_EPOLL = 3,   /* epoll_wait, epoll_pwait, epoll_pwait2 */
+	REC_WAIT_SLEEP = 4,   /* nanosleep, clock_nanosleep */
+	REC_WAIT_CHILD = 5,   /* wait4, waitid */
+	REC_WAIT_RESTART = 6, /* restart_syscall: one of the others goes on after a signal */
+};
+
+enum rec_wait_flags {
+	REC_WAIT_TIMEOUT = 1, /* timeout_ns is known */
+	REC_WAIT_UNTIL = 2,   /* it sleeps until a moment, not for a time */
 };
 
 /* whatever function of the kernel it came through; _SG: a list of parts */

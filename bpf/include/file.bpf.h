@@ -159,21 +159,27 @@ static __always_inline struct file *file__in(struct file **slot)
 
 #endif
 
-/* What descriptor @fd of @task, the current one, names; NULL if that is no file on a disk. */
-static __always_inline struct file *file__find(struct task_struct *task, __u32 fd)
+/* What descriptor @fd of @task, the current one, names; NULL if that is nothing. */
+static __always_inline struct file *file__named(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *fdt = task->files->fdt;
-	struct inode *inode;
-	struct file *file;
-	__u32 type;
 
-	if (fd >= fdt->max_fds)
-		return NULL;
-	file = file__in(fdt->fd + fd);
-	if (!file)
-		return NULL;
-	inode = LOAD(file, f_inode);
-	type = LOAD(inode, i_mode) & MODE_TYPE;
+	return fd < fdt->max_fds ? file__in(fdt->fd + fd) : NULL;
+}
+
+static __always_inline __u32 file__type(struct file *file)
+{
+	struct inode *inode = LOAD(file, f_inode);
+
+	return LOAD(inode, i_mode) & MODE_TYPE;
+}
+
+/* The same; NULL if it is no file on a disk. */
+static __always_inline struct file *file__find(struct task_struct *task, __u32 fd)
+{
+	struct file *file = file__named(task, fd);
+	__u32 type = file ? file__type(file) : 0;
+
 	return type == MODE_REGULAR || type == MODE_FOLDER ? file : NULL;
 }
 
@@ -393,25 +399,15 @@ static __always_inline void read_arguments(struct file_call *c, struct file *fil
 	}
 }
 
-static __always_inline void file__enter(struct pt_regs *regs, __u64 nr)
+static __always_inline void file__enter(struct hook_counts *h, struct task_struct *task,
+					struct task_state *s, struct pt_regs *regs, __u8 known)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u8 known = file__call(nr), shape = known & SHAPE_OF;
-	struct file_call *c;
-	struct hook_counts *h;
-	struct task_state *s;
-	struct file *file = NULL;
-	__u64 t;
-
-	if (!known || task__compat(task))
-		return;
-	s = filter__find(task);
-	h = counts__get(REC_HOOK_SYSCALL);
-	if (!s || !h)
-		return;
-	c = &s->file;
 	/* its hit is counted at its end */
-	t = (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+	__u64 t = (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+	struct file_call *c = &s->file;
+	__u8 shape = known & SHAPE_OF;
+	struct file *file = NULL;
+
 	__builtin_memset(c, 0, sizeof(*c));
 	c->call = known & CALL_OF;
 	c->to_fd = -1;
@@ -481,23 +477,13 @@ static __always_inline void file__end(struct hook_counts *h, struct task_struct 
 	cost__end(h, t);
 }
 
-static __always_inline void file__exit(__u64 nr, long ret)
+static __always_inline void file__exit(struct hook_counts *h, struct task_struct *task,
+				       struct task_state *s, __u8 known, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u8 known = file__call(nr);
-	struct hook_counts *h;
-	struct task_state *s;
-	__u64 start;
+	__u64 start = s->file.start_ns;
 
-	if (!known || task__compat(task))
-		return;
-	s = filter__find(task);
-	h = counts__get(REC_HOOK_SYSCALL);
-	if (!s || !h || !s->file.start_ns)
-		return;
-	start = s->file.start_ns;
 	s->file.start_ns = 0;
-	if (s->file.call != (known & CALL_OF)) /* it did not return in the usual way */
+	if (!start || s->file.call != (known & CALL_OF)) /* it did not return in the usual way */
 		return;
 	if (s->file.call != REC_FILE_OPEN || file__opened(h, task, &s->file, ret))
 		file__end(h, task, &s->file, start, ret);

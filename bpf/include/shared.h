@@ -112,6 +112,48 @@ struct futex_call {
 };
 
 /*
+ * struct stream_call - a call about a pipe or socket that has not returned; fields as in STREAM_IO
+ * @start_ns: when it began; 0: there is none
+ * @messages: where the messages are whose bytes the kernel will put there; 0: none
+ */
+struct stream_call {
+	__u64 start_ns;
+	__u64 asked;
+	__u64 inode;
+	__u64 to_inode;
+	__u64 messages;
+	__u32 dev;
+	__u32 to_dev;
+	__s32 fd;
+	__s32 to_fd;
+	__u16 flags;
+	__u8 call;
+	__u8 kind;
+	__u32 cost_ns;	  /* what the hook took at its entry; 0: not measured */
+	__u32 generation; /* of the inode, of a FIFO */
+	__u32 pad;
+};
+
+/*
+ * struct wait_call - a call that waits; fields as in WAIT
+ * @start_ns: when it began; 0: there is none
+ * @polled: where poll will say what is ready; 0: nowhere
+ */
+struct wait_call {
+	__u64 start_ns;
+	__u64 timeout_ns;
+	__u64 polled;
+	__u32 count;
+	__s32 fd;
+	__s32 pid;
+	__u16 flags;
+	__u8 call;
+	__u8 pad;
+	__u32 cost_ns; /* what the hook took at its entry; 0: not measured */
+	__u32 pad2;
+};
+
+/*
  * struct cpu_state - what hooks keep for a cpu; all but @targets is written on that cpu only
  * @call: of the task that is on the cpu. Task storage would be its natural place, but to look that
  *	  up twice costs a fifth of what a traced ioctl costs; so a call lives here until its task
@@ -221,7 +263,7 @@ struct agg_value {
 /*
  * struct task_state - what is kept for each task of the target; having one makes it a target
  * @call: while the task is off the cpu, or always, without the sched hook
- * @file: the call about a file that it is in
+ * @file, @stream, @wait: the call of that kind that it is in
  * @futex: the wait for a futex that it is in
  * @counted: among those that live: enum counted
  * @fault_ns, @fault_code: the page fault that it is in: when it began, how the processor called it
@@ -234,6 +276,8 @@ struct task_state {
 	struct call call;
 	struct file_call file;
 	struct futex_call futex;
+	struct stream_call stream;
+	struct wait_call wait;
 	__u32 flags;
 	__u32 counted;
 	__u64 fault_ns;

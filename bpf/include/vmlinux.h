@@ -173,6 +173,59 @@ struct mount {
 	int mnt_id;
 };
 
+/* sockets: with CONFIG_NET all but the addresses of IPv6 are there */
+struct in6_addr {
+	__u8 bytes[16]; /* only its address is taken */
+};
+
+typedef struct {
+	struct net *net; /* with CONFIG_NET_NS */
+} possible_net_t;
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr; /* with CONFIG_IPV6 */
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct socket *sk_socket;
+	__u16 sk_protocol;
+	__u16 sk_type;
+	struct pid *sk_peer_pid;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct sockaddr_un {
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[0];
+};
+
+struct unix_sock {
+	struct sock sk;
+	struct unix_address *addr;
+	struct sock *peer;
+};
+
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;

@@ -380,6 +380,10 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_SOFTIRQ:
 	case REC_FMT_BLOCK_OP:
 	case REC_FMT_FILE_CALL:
+	case REC_FMT_STREAM_CALL:
+	case REC_FMT_STREAM_KIND:
+	case REC_FMT_SOCKET_STATE:
+	case REC_FMT_WAIT_CALL:
 	case REC_FMT_DMA_CALL:
 	case REC_FMT_DMA_DIR:
 	case REC_FMT_FUTEX_OP:

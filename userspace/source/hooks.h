@@ -39,7 +39,7 @@ struct hook_report {
 	unsigned int rung;
 	int err;	     /* why the way above was not taken, or why none was: -errno or 0 */
 	char way[64];	     /* "tp_btf", ...; of parts: "fence tp_btf, job tp_btf" */
-	const char *without; /* NULL, or a probe of the family that this way does not record */
+	const char *without; /* NULL, or probes of the family that this way does not record */
 	bool partial;	     /* some of what was asked for is refused: the reason says what */
 	char reason[256];    /* what is missing and the remedy; "" where nothing is */
 };

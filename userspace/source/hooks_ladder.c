@@ -87,6 +87,8 @@ static int count_calls(struct hooks *h, struct bpf_map *map, bool *on, uint32_t 
 		s->rodata->probe_ioctl = probe__wanted(h->opts.probes, "ioctl");                   \
 		s->rodata->probe_file = probe__wanted(h->opts.probes, "file");                     \
 		s->rodata->probe_futex = probe__wanted(h->opts.probes, "futex");                   \
+		s->rodata->probe_stream = probe__wanted(h->opts.probes, "stream");                 \
+		s->rodata->probe_wait = probe__wanted(h->opts.probes, "wait");                     \
 		ADOPT(f, s);                                                                       \
 		return count_calls(h, s->maps.agg, (bool *)&s->rodata->probe_agg,                  \
 				   &s->data->agg_turn);                                            \
@@ -412,9 +414,9 @@ const struct ladder ladders[] = {
 	{REC_HOOK_SYSCALL,
 	 {{"tp_btf", "", .open = {open_syscall, open_syscall_read}},
 	  {"raw_tp",
-	   "the file behind a descriptor, 32-bit calls of 64-bit programs, calls for files, who "
-	   "owns a futex or wakes its waiters",
-	   .without = "file", .plain = true, .open = {open_syscall_plain}}}},
+	   "the file behind a descriptor, 32-bit calls of 64-bit programs, other calls than "
+	   "ioctl and futex, who owns a futex or wakes its waiters",
+	   .without = "file,stream,wait", .plain = true, .open = {open_syscall_plain}}}},
 	{REC_HOOK_FAULT,
 	 {{"perf_event", "", .open = {open_fault}},
 	  {"perf_event", "the duration of faults, and where in the program they lie", .plain = true,

@@ -61,7 +61,7 @@ struct hooks {
  * struct rung - a way to attach a family
  * @way: its name; NULL ends a ladder that has fewer than MAX_RUNGS
  * @lacks: what it does not tell that the first does; "": nothing, it is as good
- * @without: a probe of the family that it does not record, of those that have several
+ * @without: probes of the family that it does not record, with commas, or NULL
  * @plain: for kernels that do not describe their types, on which no other rung is tried
  * @ready: called when the object is loaded and before it is attached: 0 or -errno; may be NULL
  * @open: objects that record the same in different ways, of which the first that the kernel takes

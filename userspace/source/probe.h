@@ -16,6 +16,8 @@
 	  "system calls, counted: totals by thread and number (syscall:agg)")                      \
 	X(file, SYSCALL, true, "reads, writes and syncs of files: file, bytes, duration")          \
 	X(futex, SYSCALL, true, "waits for locks of the program: owner and waker where known")     \
+	X(stream, SYSCALL, false, "calls for pipes and sockets: both ends, bytes, duration")       \
+	X(wait, SYSCALL, false, "calls that wait: poll, select, epoll, sleep, wait for children")  \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
 	X(irq, IRQ, true, "interrupt handlers and softirqs that hold up or wake the target")       \
 	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \

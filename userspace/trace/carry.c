@@ -62,6 +62,11 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_JOB] = ASKED,
 	[REC_JOB_OPEN] = ASKED,
 	[REC_DMA_DEVICE] = DEFINITION,
+	[REC_STREAM] = DEFINITION,
+	[REC_STREAM_IO] = ASKED,
+	[REC_STREAM_BLOCKED] = ASKED,
+	[REC_WAIT] = ASKED,
+	[REC_WAIT_BLOCKED] = ASKED,
 };
 
 /*
@@ -69,12 +74,13 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
  * that counts. Of facts the key does, of roles the thread.
  */
 static const uint8_t key_bytes[REC_TYPE_MAX] = {
-	[REC_CLOCK] = 4,       [REC_HOOK] = 4,	     [REC_NAME] = 8,  [REC_DEVICE] = 4,
-	[REC_DISK] = 4,	       [REC_IRQ_NAME] = 4,   [REC_FILE] = 16, [REC_STACK] = 8,
-	[REC_PMU_COUNTER] = 4, [REC_DMA_DEVICE] = 8,
+	[REC_CLOCK] = 4,       [REC_HOOK] = 4,	     [REC_NAME] = 8,	[REC_DEVICE] = 4,
+	[REC_DISK] = 4,	       [REC_IRQ_NAME] = 4,   [REC_FILE] = 16,	[REC_STACK] = 8,
+	[REC_PMU_COUNTER] = 4, [REC_DMA_DEVICE] = 8, [REC_STREAM] = 12,
 };
 
 _Static_assert(offsetof(struct rec_file, fs) == sizeof(struct rec) + 16, "inode, device, mount");
+_Static_assert(offsetof(struct rec_stream, peer_pid) == sizeof(struct rec) + 12, "inode, device");
 
 struct trace_carry *trace_carry__new(void)
 {
@@ -170,6 +176,12 @@ static bool is_of_one_file(const struct rec *rec)
 	       (len > 6 && memcmp(text, "carry.", 6) == 0);
 }
 
+/* Of those a program may have any number. */
+static bool is_file(const struct rec *rec)
+{
+	return rec->type == REC_FILE || rec->type == REC_STREAM;
+}
+
 static int make_room(struct trace_carry *c)
 {
 	uint32_t cap = c->cap_defs ? c->cap_defs * 2 : 64;
@@ -194,7 +206,7 @@ static int add_definition(struct trace_carry *c, uint64_t key, struct rec *copy)
 	}
 	c->defs[c->n_defs++] = copy;
 	c->bytes += copy->size;
-	c->files += copy->type == REC_FILE;
+	c->files += is_file(copy);
 	return 0;
 }
 
@@ -207,7 +219,7 @@ static int define(struct trace_carry *c, const struct rec *rec)
 	if (is_of_one_file(rec))
 		return 0;
 	if (!at && (c->bytes + rec->size > CARRY_MAX_BYTES ||
-		    (rec->type == REC_FILE && c->files >= CARRY_MAX_FILES))) {
+		    (is_file(rec) && c->files >= CARRY_MAX_FILES))) {
 		c->left_out++;
 		return 0;
 	}

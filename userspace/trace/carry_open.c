@@ -97,31 +97,41 @@ static int returned(struct trace_carry *c, const struct rec *rec, uint64_t durat
 	return carry__keep(&c->returned, rec->tid, &begun_ns, sizeof(begun_ns));
 }
 
+/* All that tell of an open call begin alike, and all that tell of one that returned. */
+#define BEGINS_WITH(record, field)                                                                 \
+	_Static_assert(offsetof(struct rec_##record, field) == sizeof(struct rec), #record)
+BEGINS_WITH(ioctl_blocked, start_ns);
+BEGINS_WITH(file_blocked, start_ns);
+BEGINS_WITH(stream_blocked, start_ns);
+BEGINS_WITH(wait_blocked, start_ns);
+BEGINS_WITH(futex_blocked, start_ns);
+BEGINS_WITH(ioctl, duration_ns);
+BEGINS_WITH(file_io, duration_ns);
+BEGINS_WITH(stream_io, duration_ns);
+BEGINS_WITH(wait, duration_ns);
+BEGINS_WITH(futex_wait, duration_ns);
+
 static uint64_t start_of(const struct rec *rec)
 {
-	switch (rec->type) {
-	case REC_IOCTL_BLOCKED:
-		return ((const struct rec_ioctl_blocked *)rec)->start_ns;
-	case REC_FUTEX_BLOCKED:
-		return ((const struct rec_futex_blocked *)rec)->start_ns;
-	default:
-		return ((const struct rec_file_blocked *)rec)->start_ns;
-	}
+	return ((const struct rec_ioctl_blocked *)rec)->start_ns;
+}
+
+/* sendfile from a file into a socket is told of twice */
+static uint64_t call_key(const struct rec *rec)
+{
+	return rec->tid | (uint64_t)(rec->type == REC_STREAM_BLOCKED) << 32;
 }
 
 static int call_feed(struct trace_carry *c, const struct rec *rec)
 {
-	const struct rec *before = map__get(&c->calls, rec->tid);
+	const struct rec *before = map__get(&c->calls, call_key(rec));
 
-	if (rec->type == REC_IOCTL)
+	if (rec->type == REC_IOCTL || rec->type == REC_FILE_IO || rec->type == REC_STREAM_IO ||
+	    rec->type == REC_WAIT || rec->type == REC_FUTEX_WAIT)
 		return returned(c, rec, ((const struct rec_ioctl *)rec)->duration_ns);
-	if (rec->type == REC_FILE_IO)
-		return returned(c, rec, ((const struct rec_file_io *)rec)->duration_ns);
-	if (rec->type == REC_FUTEX_WAIT)
-		return returned(c, rec, ((const struct rec_futex_wait *)rec)->duration_ns);
 	if (before && start_of(before) > start_of(rec))
 		return 0;
-	return carry__keep(&c->calls, rec->tid, rec, rec->size);
+	return carry__keep(&c->calls, call_key(rec), rec, rec->size);
 }
 
 /* ---- requests to disks and GPUs, and waits for these ---- */
@@ -311,7 +321,7 @@ static int tell_copies(const struct trace_carry *c, const struct carry_teller *t
 
 	for (slot = map__next(m, NULL); !err && slot; slot = map__next(m, slot)) {
 		rec = slot->value;
-		returned_ns = m == &c->calls ? map__get(&c->returned, slot->key) : NULL;
+		returned_ns = m == &c->calls ? map__get(&c->returned, rec->tid) : NULL;
 		if (returned_ns && *returned_ns >= start_of(rec))
 			continue;
 		rec->time_ns = t->time_ns;

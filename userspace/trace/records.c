@@ -143,6 +143,44 @@ static const char *const file_calls[] = {
 	[REC_FILE_OPEN] = "open",
 };
 
+static const char *const stream_calls[] = {
+	[REC_STREAM_UNKNOWN] = "unknown",   [REC_STREAM_READ] = "read",
+	[REC_STREAM_WRITE] = "write",	    [REC_STREAM_SEND] = "sendto",
+	[REC_STREAM_RECV] = "recvfrom",	    [REC_STREAM_SENDMSG] = "sendmsg",
+	[REC_STREAM_RECVMSG] = "recvmsg",   [REC_STREAM_SENDMMSG] = "sendmmsg",
+	[REC_STREAM_RECVMMSG] = "recvmmsg", [REC_STREAM_SPLICE] = "splice",
+	[REC_STREAM_TEE] = "tee",	    [REC_STREAM_VMSPLICE] = "vmsplice",
+	[REC_STREAM_SENDFILE] = "sendfile", [REC_STREAM_CONNECT] = "connect",
+	[REC_STREAM_ACCEPT] = "accept",
+};
+
+static const char *const stream_kinds[] = {
+	[REC_STREAM_NONE] = "none", [REC_STREAM_PIPE] = "pipe",	    [REC_STREAM_FIFO] = "fifo",
+	[REC_STREAM_UNIX] = "unix", [REC_STREAM_TCP] = "tcp",	    [REC_STREAM_UDP] = "udp",
+	[REC_STREAM_INET] = "inet", [REC_STREAM_SOCKET] = "socket",
+};
+
+static const char *const socket_states[] = {
+	[REC_SOCKET_NONE] = "none",
+	[REC_SOCKET_ESTABLISHED] = "established",
+	[REC_SOCKET_SYN_SENT] = "syn_sent",
+	[REC_SOCKET_SYN_RECV] = "syn_recv",
+	[REC_SOCKET_FIN_WAIT1] = "fin_wait1",
+	[REC_SOCKET_FIN_WAIT2] = "fin_wait2",
+	[REC_SOCKET_TIME_WAIT] = "time_wait",
+	[REC_SOCKET_CLOSE] = "close",
+	[REC_SOCKET_CLOSE_WAIT] = "close_wait",
+	[REC_SOCKET_LAST_ACK] = "last_ack",
+	[REC_SOCKET_LISTEN] = "listen",
+	[REC_SOCKET_CLOSING] = "closing",
+};
+
+static const char *const wait_calls[] = {
+	[REC_WAIT_UNKNOWN] = "unknown", [REC_WAIT_POLL] = "poll",   [REC_WAIT_SELECT] = "select",
+	[REC_WAIT_EPOLL] = "epoll",	[REC_WAIT_SLEEP] = "sleep", [REC_WAIT_CHILD] = "child",
+	[REC_WAIT_RESTART] = "restart",
+};
+
 static const char *const dma_calls[] = {
 	[REC_DMA_UNKNOWN] = "unknown",
 	[REC_DMA_MAP] = "map",
@@ -215,6 +253,14 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(block_ops);
 	case REC_FMT_FILE_CALL:
 		LOOK_UP(file_calls);
+	case REC_FMT_STREAM_CALL:
+		LOOK_UP(stream_calls);
+	case REC_FMT_STREAM_KIND:
+		LOOK_UP(stream_kinds);
+	case REC_FMT_SOCKET_STATE:
+		LOOK_UP(socket_states);
+	case REC_FMT_WAIT_CALL:
+		LOOK_UP(wait_calls);
 	case REC_FMT_DMA_CALL:
 		LOOK_UP(dma_calls);
 	case REC_FMT_DMA_DIR:
