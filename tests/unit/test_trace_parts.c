@@ -380,14 +380,23 @@ Test(trace_parts, say_again_which_calls_have_not_returned)
 	PUT(1800, 0, FUTEX_BLOCKED, futex_blocked, 13, .start_ns = 1600);
 	PUT(1800, 0, FUTEX_BLOCKED, futex_blocked, 14, .start_ns = 1600);
 	PUT(1900, 1, FUTEX_WAIT, futex_wait, 14, .duration_ns = 300);
+	PUT(1800, 0, STREAM_BLOCKED, stream_blocked, 12, .start_ns = 1701); /* of one sendfile */
+	PUT(1800, 0, STREAM_BLOCKED, stream_blocked, 16, .start_ns = 1700);
+	PUT(1810, 1, STREAM_IO, stream_io, 16, .duration_ns = 110);
+	PUT(1800, 0, WAIT_BLOCKED, wait_blocked, 17, .start_ns = 1700);
+	PUT(1800, 0, WAIT_BLOCKED, wait_blocked, 18, .start_ns = 1700);
+	PUT(1820, 1, WAIT, wait, 18, .duration_ns = 120);
 	next(2000, &a);
-	cr_expect_eq(a.types[REC_IOCTL], 0);
+	cr_expect_eq(a.types[REC_IOCTL] + a.types[REC_STREAM_IO] + a.types[REC_WAIT], 0);
 	cr_expect_eq(a.types[REC_IOCTL_BLOCKED], 1);
 	cr_expect_eq(a.types[REC_FILE_BLOCKED], 1);
 	cr_expect_eq(a.types[REC_FUTEX_BLOCKED], 1);
 	cr_expect_eq(a.types[REC_FUTEX_WAIT], 0);
+	cr_expect_eq(a.types[REC_STREAM_BLOCKED], 1);
+	cr_expect_eq(a.types[REC_WAIT_BLOCKED] + a.types[REC_FUTEX_BLOCKED], 1);
 	next(3000, &a); /* nobody asked */
 	cr_expect_eq(a.types[REC_IOCTL_BLOCKED] + a.types[REC_FILE_BLOCKED] +
+			     a.types[REC_STREAM_BLOCKED] + a.types[REC_WAIT_BLOCKED] +
 			     a.types[REC_FUTEX_BLOCKED],
 		     0);
 	trace_writer__free(w);
