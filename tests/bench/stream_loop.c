@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * stream_loop pipe|unix|poll SECONDS CPU: one byte after another is written into a pipe or a pair
+ * of sockets and read again, or a pipe is polled that is ready; then "COUNT CPU_NS_PER_CALL". The
+ * time on the cpu does not count what other processes take.
+ */
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* Two calls. */
+static int move(const int fd[2])
+{
+	char byte = 'x';
+
+	return write(fd[1], &byte, 1) == 1 && read(fd[0], &byte, 1) == 1;
+}
+
+static int look(const int fd[2])
+{
+	struct pollfd p = {.fd = fd[1], .events = POLLOUT};
+
+	return poll(&p, 1, 0) == 1 && poll(&p, 1, 0) == 1;
+}
+
+int main(int argc, char **argv)
+{
+	int (*what)(const int fd[2]) = argc == 4 && strcmp(argv[1], "poll") == 0 ? look : move;
+	uint64_t cpu, end, n = 0;
+	cpu_set_t set;
+	int fd[2], i;
+
+	if (argc != 4)
+		return 2;
+	if (strcmp(argv[1], "unix") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, fd) : pipe(fd))
+		return 1;
+	CPU_ZERO(&set);
+	CPU_SET(atoi(argv[3]), &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return 1;
+	end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(atof(argv[2]) * 1e9);
+	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	do {
+		for (i = 0; i < 1000; i++)
+			if (!what(fd))
+				return 1;
+		n += 2000;
+	} while (now_ns(CLOCK_MONOTONIC) < end);
+	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	printf("%llu %.2f\n", (unsigned long long)n, (double)cpu / n);
+	return 0;
+}
