@@ -34,7 +34,9 @@ static int look(const int fd[2])
 {
 	struct pollfd p = {.fd = fd[1], .events = POLLOUT};
 
-	return poll(&p, 1, 0) == 1 && poll(&p, 1, 0) == 1;
+	int first = poll(&p, 1, 0);
+
+	return first == 1 && poll(&p, 1, 0) == 1;
 }
 
 int main(int argc, char **argv)
