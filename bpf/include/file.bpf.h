@@ -332,8 +332,11 @@ static __always_inline void identify_file(struct file_call *c, struct file *file
 		c->flags |= REC_FILE_APPEND;
 }
 
-/* The sum of the lengths of @n vectors at @from; 0 if they are too many or cannot be read. */
-static __always_inline __u64 sum_vectors(__u64 from, __u64 n)
+/*
+ * The sum of the lengths of @n vectors at @from; 0 if they are too many or cannot be read. Not
+ * inline, for the stack: kernels before 6.13 give 512 bytes to a program with all that it calls.
+ */
+static __noinline __u64 sum_vectors(__u64 from, __u64 n)
 {
 	struct {
 		__u64 base, len;
