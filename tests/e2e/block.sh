@@ -199,7 +199,7 @@ done
 
 losetup -d "$loop" && loop=
 mkdir slow
-"$BUILD/tests/e2e/fuse_delay" slow 5000 524288 >said 2>&1 &
+"$BUILD/tests/e2e/fuse_delay" slow 12000 524288 >said 2>&1 &
 daemon=$!
 for ((i = 0; i < 100; i++)); do
 	grep -q ready said && break
@@ -209,7 +209,7 @@ done
 grep -q ready said || { cat said; echo "no FUSE here: the rest is left out"; daemon=; exit 0; }
 loop=$(losetup -r -f --show slow/slow) || { echo "no disk in a file of FUSE: left out"; exit 0; }
 number=$(cat "/sys/block/${loop#/dev/}/dev")
-"$XPUGAP" record -q -f -o trace --max-duration 2 -- \
+"$XPUGAP" record -q -f -o trace --max-duration 3 -- \
 	dd if="$loop" of=/dev/null bs=4096 skip=200 count=1 iflag=direct 2>out
 "$XPUGAP" dump --json trace >events
 jq -es "map(select(.type == \"block_open\" and .fields.dev == \"$number\")) |

@@ -238,10 +238,10 @@ grep -q '^reads 20$' said || fail "asked for other than 20 reads"
 
 # a call that does not return while it is recorded
 rm -f said
-"$BUILD/tests/e2e/fuse_delay" slow 4000 >said 2>&1 &
+"$BUILD/tests/e2e/fuse_delay" slow 12000 >said 2>&1 &
 daemon=$!
 until grep -qs ready said; do sleep 0.1; done
-"$XPUGAP" record -q -f -o trace --max-duration 2 -- dd if=slow/slow of=/dev/null bs=512 count=1 \
+"$XPUGAP" record -q -f -o trace --max-duration 3 -- dd if=slow/slow of=/dev/null bs=512 count=1 \
 	2>out
 "$XPUGAP" dump --json trace >events
 holds '[.[] | select(.type == "file" and .fields.path == "/slow") | .fields.inode] as $i |

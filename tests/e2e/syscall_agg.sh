@@ -95,7 +95,7 @@ run -e syscall:agg --no-btf -o t.xpt
 run -e syscall:agg --flight 1h -o t
 
 # ---- who runs already: calls that begin from then on ----
-"$BUILD/tests/bench/ioctl_loop" 20 >out &
+"$BUILD/tests/bench/ioctl_loop" 200 >out &
 load="$load $!"
 "$XPUGAP" record -e syscall:agg,ioctl -o t.xpt --max-duration 2 -p $! >out 2>err || fail "-p"
 "$XPUGAP" dump --json t.xpt >events 2>err || fail "dump"
