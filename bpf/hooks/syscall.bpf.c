@@ -87,31 +87,50 @@ static __always_inline void fill_call(struct call *call, struct task_struct *tas
 	identify(call, task, call->fd);
 }
 
-/* What the other probes make of call @nr, each with a number of its own; 0: nothing. */
+/* What the probes file, stream and wait make of a call, each with a byte of its own; 0: nothing. */
 struct known {
-	__u8 file, stream, wait;
+	__u8 file, stream, wait, pad;
 };
 
-static __always_inline bool is_known(struct known *k, __u64 nr)
+/* by the numbers of calls of a 64-bit program */
+static const volatile struct known calls_by_number[MAX_NR] = {
+#define X(nr, call, shape) [nr].file = REC_FILE_##call | SHAPE_##shape,
+	FILES_BY_NUMBER(X)
+#undef X
+#define X(nr, call, shape) [nr].stream = REC_STREAM_##call | STREAM_##shape,
+		STREAMS_BY_NUMBER(X)
+#undef X
+#define X(nr, call, shape) [nr].wait = REC_WAIT_##call | WAIT_##shape,
+			WAITS_BY_NUMBER(X)
+#undef X
+};
+
+/* The state of @task, the current one, if it is a target and @nr a call that is asked for; else
+ * NULL. */
+static __always_inline struct task_state *look_up(struct known *k, struct task_struct *task,
+						  __u64 nr)
 {
-	k->file = probe_file ? file__call(nr) : 0;
-	k->stream = probe_stream ? stream__call(nr) : 0;
-	k->wait = probe_wait ? wait__call(nr) : 0;
-	return k->file || k->stream || k->wait;
+	__u64 i = nr & (MAX_NR - 1);
+
+	barrier_var(i); /* the verifier wants to see the bound */
+	if (i != nr)
+		return NULL;
+	k->file = probe_file ? calls_by_number[i].file : 0;
+	k->stream = probe_stream ? calls_by_number[i].stream : 0;
+	k->wait = probe_wait ? calls_by_number[i].wait : 0;
+	if ((!k->file && !k->stream && !k->wait) || task__compat(task))
+		return NULL;
+	return filter__find(task);
 }
 
 static __always_inline void enter_other(struct pt_regs *regs, __u64 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct hook_counts *h;
-	struct task_state *s;
 	struct known k;
+	struct task_state *s = look_up(&k, task, nr);
+	struct hook_counts *h = s ? counts__get(REC_HOOK_SYSCALL) : NULL;
 
-	if (!is_known(&k, nr) || task__compat(task))
-		return;
-	s = filter__find(task);
-	h = counts__get(REC_HOOK_SYSCALL);
-	if (!s || !h)
+	if (!h)
 		return;
 	if (probe_file && k.file)
 		file__enter(h, task, s, regs, k.file);
@@ -126,15 +145,11 @@ static __always_inline void enter_other(struct pt_regs *regs, __u64 nr)
 static __always_inline void exit_other(__u64 nr, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct hook_counts *h;
-	struct task_state *s;
 	struct known k;
+	struct task_state *s = look_up(&k, task, nr);
+	struct hook_counts *h = s ? counts__get(REC_HOOK_SYSCALL) : NULL;
 
-	if (!is_known(&k, nr) || task__compat(task))
-		return;
-	s = filter__find(task);
-	h = counts__get(REC_HOOK_SYSCALL);
-	if (!s || !h)
+	if (!h)
 		return;
 	if (probe_file && k.file)
 		file__exit(h, task, s, k.file, ret);

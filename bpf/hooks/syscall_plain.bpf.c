@@ -23,6 +23,7 @@ struct regs {
 };
 
 #define AT_NR __builtin_offsetof(struct regs, orig_ax)
+#define MODE  cs
 
 static __always_inline bool compat(const struct regs *r)
 {
@@ -47,6 +48,7 @@ struct regs {
 };
 
 #define AT_NR __builtin_offsetof(struct regs, syscallno)
+#define MODE  pstate
 
 static __always_inline bool compat(const struct regs *r)
 {
@@ -68,8 +70,9 @@ struct raw_args {
 static __always_inline bool is_compat(const void *from)
 {
 	struct regs r;
+	const void *at = from + __builtin_offsetof(struct regs, MODE);
 
-	return bpf_probe_read_kernel(&r, sizeof(r), from) == 0 && compat(&r);
+	return bpf_probe_read_kernel(&r.MODE, sizeof(r.MODE), at) == 0 && compat(&r);
 }
 
 /* The registers of an ioctl with the number @nr; false when it is another call. */

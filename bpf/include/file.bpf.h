@@ -4,9 +4,8 @@
 #define XPUGAP_FILE_BPF_H
 
 #include "bpf/include/arch.bpf.h"
-#include "bpf/include/filter.bpf.h"
+#include "bpf/include/calls.bpf.h"
 
-#define MAX_NR	      512
 #define MAX_TOLD      16384
 #define MAX_PARTS     40
 #define TEXT_MAX      1024 /* of type, mount point and path together; more is cut at the front */
@@ -29,14 +28,11 @@ enum file_shape {
 	SHAPE_OPEN = 7 << 4,	/* returns an fd */
 };
 
-#define CALL_OF	 0x0f
-#define SHAPE_OF 0xf0
-
 const volatile bool probe_file = true;
 
 #if defined(__TARGET_ARCH_x86)
 #define FILE_O_DIRECT 040000
-#define CALLS_BY_NUMBER(X)                                                                         \
+#define FILES_BY_NUMBER(X)                                                                         \
 	X(0, READ, PLAIN)                                                                          \
 	X(1, WRITE, PLAIN)                                                                         \
 	X(2, OPEN, OPEN)                                                                           \
@@ -57,7 +53,7 @@ const volatile bool probe_file = true;
 	X(437, OPEN, OPEN)
 #elif defined(__TARGET_ARCH_arm64)
 #define FILE_O_DIRECT 0200000
-#define CALLS_BY_NUMBER(X)                                                                         \
+#define FILES_BY_NUMBER(X)                                                                         \
 	X(56, OPEN, OPEN)                                                                          \
 	X(63, READ, PLAIN)                                                                         \
 	X(64, WRITE, PLAIN)                                                                        \
@@ -76,12 +72,6 @@ const volatile bool probe_file = true;
 	X(287, PWRITE, VECTOR)                                                                     \
 	X(437, OPEN, OPEN)
 #endif
-
-static const volatile __u8 calls_by_number[MAX_NR] = {
-#define X(nr, call, shape) [nr] = REC_FILE_##call | SHAPE_##shape,
-	CALLS_BY_NUMBER(X)
-#undef X
-};
 
 struct told_key {
 	__u64 inode;
@@ -109,15 +99,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct path_text);
 } path_texts SEC(".maps");
-
-/* The kind of call that @nr is for a 64-bit program; 0: none about files. */
-static __always_inline __u8 file__call(__u64 nr)
-{
-	__u64 i = nr & (MAX_NR - 1);
-
-	barrier_var(i); /* the verifier wants to see the bound */
-	return i == nr ? calls_by_number[i] : 0;
-}
 
 /* ---- what a descriptor names ---- */
 
@@ -496,24 +477,15 @@ static __always_inline void file__exit(struct hook_counts *h, struct task_struct
 static __always_inline void file__blocked(struct task_struct *task, const struct file_call *c)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_SYSCALL);
+	__u64 start = c->start_ns;
 	struct rec_file_blocked *rec;
 
-	if (!c->start_ns || !h)
-		return;
-	__sync_fetch_and_add(&h->hits, 1);
-	rec = ring__reserve(h, REC_FILE_BLOCKED, sizeof(*rec));
+	rec = call__reserve_open(h, task, start, REC_FILE_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;
-	rec->hdr.tid = task->pid;
-	rec->hdr.time_ns = bpf_ktime_get_ns();
-	rec->start_ns = c->start_ns;
+	rec->start_ns = start;
 	COPY_CALL(rec, c);
-	if (*(const volatile __u64 *)&c->start_ns == rec->start_ns) {
-		ring__submit_preemptible(h, rec);
-	} else { /* it returned meanwhile, and what was copied may be of another */
-		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
-		__sync_fetch_and_add(&h->hits, -1);
-	}
+	call__submit_open(h, rec, start, &c->start_ns);
 }
 
 #endif

@@ -4,7 +4,7 @@
 #define XPUGAP_FUTEX_BPF_H
 
 #include "bpf/include/arch.bpf.h"
-#include "bpf/include/filter.bpf.h"
+#include "bpf/include/calls.bpf.h"
 #include "bpf/include/futex_args.bpf.h"
 #include "bpf/include/pid.bpf.h"
 
@@ -113,17 +113,13 @@ static __always_inline void futex__exit(__u64 nr, long ret)
 static __always_inline void futex__blocked(struct task_struct *task, const struct futex_call *c)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_SYSCALL);
+	__u64 start = c->start_ns;
 	struct rec_futex_blocked *rec;
 
-	if (!c->start_ns || !h)
-		return;
-	__sync_fetch_and_add(&h->hits, 1);
-	rec = ring__reserve(h, REC_FUTEX_BLOCKED, sizeof(*rec));
+	rec = call__reserve_open(h, task, start, REC_FUTEX_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;
-	rec->hdr.tid = task->pid;
-	rec->hdr.time_ns = bpf_ktime_get_ns();
-	rec->start_ns = c->start_ns;
+	rec->start_ns = start;
 	rec->address = c->address;
 	rec->owner_tid = c->owner_tid;
 	rec->word = c->word;
@@ -131,12 +127,7 @@ static __always_inline void futex__blocked(struct task_struct *task, const struc
 	rec->flags = c->flags | (task->nvcsw != c->nvcsw ? REC_FUTEX_SLEPT : 0);
 	rec->op = c->op;
 	rec->pad = 0;
-	if (*(const volatile __u64 *)&c->start_ns == rec->start_ns) {
-		ring__submit_preemptible(h, rec);
-	} else { /* it returned meanwhile, and what was copied may be of another */
-		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
-		__sync_fetch_and_add(&h->hits, -1);
-	}
+	call__submit_open(h, rec, start, &c->start_ns);
 }
 
 #endif

@@ -23,10 +23,8 @@
 #define NR_FUTEX_REQUEUE 456
 
 /* of the operation's number, and of the flags of the later calls */
-#define FUTEX_PRIVATE	128
-#define FUTEX_COMMAND	0x7f
-#define FUTEX_SIZE	3
-#define FUTEX_SIZE_WORD 2
+#define FUTEX_PRIVATE 128
+#define FUTEX_COMMAND 0x7f
 
 /* of the word */
 #define FUTEX_WAITERS  0x80000000U

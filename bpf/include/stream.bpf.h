@@ -77,21 +77,6 @@ const volatile bool probe_stream = false;
 	X(287, WRITE, VECTOR)
 #endif
 
-static const volatile __u8 streams_by_number[MAX_NR] = {
-#define X(nr, call, shape) [nr] = REC_STREAM_##call | STREAM_##shape,
-	STREAMS_BY_NUMBER(X)
-#undef X
-};
-
-/* The kind of call that @nr is for a 64-bit program; 0: none about streams. */
-static __always_inline __u8 stream__call(__u64 nr)
-{
-	__u64 i = nr & (MAX_NR - 1);
-
-	barrier_var(i); /* the verifier wants to see the bound */
-	return i == nr ? streams_by_number[i] : 0;
-}
-
 /* ---- who is there ---- */
 
 enum meet {
@@ -377,24 +362,15 @@ static __always_inline void stream__exit(struct hook_counts *h, struct task_stru
 static __always_inline void stream__blocked(struct task_struct *task, const struct stream_call *c)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_SYSCALL);
+	__u64 start = c->start_ns;
 	struct rec_stream_blocked *rec;
 
-	if (!c->start_ns || !h)
-		return;
-	__sync_fetch_and_add(&h->hits, 1);
-	rec = ring__reserve(h, REC_STREAM_BLOCKED, sizeof(*rec));
+	rec = call__reserve_open(h, task, start, REC_STREAM_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;
-	rec->hdr.tid = task->pid;
-	rec->hdr.time_ns = bpf_ktime_get_ns();
-	rec->start_ns = c->start_ns;
+	rec->start_ns = start;
 	COPY_STREAM(rec, c);
-	if (*(const volatile __u64 *)&c->start_ns == rec->start_ns) {
-		ring__submit_preemptible(h, rec);
-	} else { /* it returned meanwhile, and what was copied may be of another */
-		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
-		__sync_fetch_and_add(&h->hits, -1);
-	}
+	call__submit_open(h, rec, start, &c->start_ns);
 }
 
 #endif

@@ -3,7 +3,8 @@
 #ifndef XPUGAP_WAIT_BPF_H
 #define XPUGAP_WAIT_BPF_H
 
-#include "bpf/include/file.bpf.h"
+#include "bpf/include/arch.bpf.h"
+#include "bpf/include/calls.bpf.h"
 
 #define MAX_POLLED    16 /* of which one that is ready is looked for */
 #define TIMER_ABSTIME 1
@@ -53,21 +54,6 @@ const volatile bool probe_wait = false;
 	X(260, CHILD, WAIT4)                                                                       \
 	X(441, EPOLL, EPOLL2)
 #endif
-
-static const volatile __u8 waits_by_number[MAX_NR] = {
-#define X(nr, call, shape) [nr] = REC_WAIT_##call | WAIT_##shape,
-	WAITS_BY_NUMBER(X)
-#undef X
-};
-
-/* The kind of call that @nr is for a 64-bit program; 0: none that waits. */
-static __always_inline __u8 wait__call(__u64 nr)
-{
-	__u64 i = nr & (MAX_NR - 1);
-
-	barrier_var(i); /* the verifier wants to see the bound */
-	return i == nr ? waits_by_number[i] : 0;
-}
 
 /* As poll() takes it: less than 0 is for ever. */
 static __always_inline void set_milliseconds(struct wait_call *c, __s32 ms)
@@ -225,24 +211,15 @@ static __always_inline void wait__exit(struct hook_counts *h, struct task_struct
 static __always_inline void wait__blocked(struct task_struct *task, const struct wait_call *c)
 {
 	struct hook_counts *h = counts__get(REC_HOOK_SYSCALL);
+	__u64 start = c->start_ns;
 	struct rec_wait_blocked *rec;
 
-	if (!c->start_ns || !h)
-		return;
-	__sync_fetch_and_add(&h->hits, 1);
-	rec = ring__reserve(h, REC_WAIT_BLOCKED, sizeof(*rec));
+	rec = call__reserve_open(h, task, start, REC_WAIT_BLOCKED, sizeof(*rec));
 	if (!rec)
 		return;
-	rec->hdr.tid = task->pid;
-	rec->hdr.time_ns = bpf_ktime_get_ns();
-	rec->start_ns = c->start_ns;
+	rec->start_ns = start;
 	COPY_WAIT(rec, c);
-	if (*(const volatile __u64 *)&c->start_ns == rec->start_ns) {
-		ring__submit_preemptible(h, rec);
-	} else { /* it returned meanwhile, and what was copied may be of another */
-		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
-		__sync_fetch_and_add(&h->hits, -1);
-	}
+	call__submit_open(h, rec, start, &c->start_ns);
 }
 
 #endif

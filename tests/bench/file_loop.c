@@ -4,34 +4,22 @@
  * CPU_NS_PER_CALL". The time on the cpu does not count what other processes take.
  */
 #include <fcntl.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
+#include "tests/bench/loop.h"
 
 int main(int argc, char **argv)
 {
 	uint64_t cpu, end, n = 0;
-	cpu_set_t set;
 	char byte;
 	int fd, i;
 
 	fd = argc == 4 ? open(argv[1], O_RDONLY) : -1;
 	if (fd < 0)
 		return 2;
-	CPU_ZERO(&set);
-	CPU_SET(atoi(argv[3]), &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (stay_on(atoi(argv[3])))
 		return 1;
 	end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(atof(argv[2]) * 1e9);
 	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * futex_loop WHAT SECONDS CPU: one call after another, then "COUNT CPU_NS_PER_CALL". The time on
- *the cpu does not count what other processes take. WHAT: again	waits that end at once, since the
- *word has changed owned	the same of a mutex of glibc that another thread has locked, so that
- *its owner is looked up wake	wakes nobody other	another call
- *	pair	two threads on the same cpu hand a word to and fro: each call sleeps
+ * the cpu does not count what other processes take. WHAT is
+ *
+ *	again	 waits that end at once, since the word has changed
+ *	owned	 the same of a mutex of glibc that another thread has locked: its owner is looked up
+ *	wake	 wake-ups of nobody
+ *	other	 another call
+ *	pair	 two threads on the same cpu hand a word to and fro: each call sleeps
  */
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/bench/loop.h"
 
 /* as a mutex of glibc lies */
 static struct {
@@ -26,14 +29,6 @@ static struct {
 } lock;
 
 static atomic_bool ended;
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 static long futex(int op, uint32_t val)
 {
@@ -88,15 +83,12 @@ int main(int argc, char **argv)
 	char what = argc == 4 ? argv[1][0] : 0;
 	uint64_t cpu, end, n = 0;
 	pthread_t thread;
-	cpu_set_t set;
 	int i;
 
 	if (!what)
 		return 2;
 	what = strcmp(argv[1], "other") == 0 ? '-' : what;
-	CPU_ZERO(&set);
-	CPU_SET(atoi(argv[3]), &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (stay_on(atoi(argv[3])))
 		return 1;
 	if (what == 'p' || what == 'o')
 		pthread_create(&thread, NULL, what == 'p' ? other_side : sleep_on, NULL);

@@ -6,36 +6,22 @@
  * not count what other processes take. CPU -1 is any.
  */
 #include <fcntl.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
+#include "tests/bench/loop.h"
 
 int main(int argc, char **argv)
 {
 	int fd = open("/dev/zero", O_RDWR), i;
 	uint64_t begin, cpu, end, n = 0;
-	cpu_set_t set;
 
 	if (argc < 2 || fd < 0)
 		return 2;
-	if (argc > 2 && atoi(argv[2]) >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(atoi(argv[2]), &set);
-		if (sched_setaffinity(0, sizeof(set), &set) < 0)
-			return 1;
-	}
+	if (argc > 2 && atoi(argv[2]) >= 0 && stay_on(atoi(argv[2])))
+		return 1;
 	begin = now_ns(CLOCK_MONOTONIC);
 	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	end = begin + (uint64_t)(atof(argv[1]) * 1e9);

@@ -5,22 +5,13 @@
  * time on the cpu does not count what other processes take.
  */
 #include <poll.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
+#include "tests/bench/loop.h"
 
 /* Two calls. */
 static int move(const int fd[2])
@@ -43,16 +34,13 @@ int main(int argc, char **argv)
 {
 	int (*what)(const int fd[2]) = argc == 4 && strcmp(argv[1], "poll") == 0 ? look : move;
 	uint64_t cpu, end, n = 0;
-	cpu_set_t set;
 	int fd[2], i;
 
 	if (argc != 4)
 		return 2;
 	if (strcmp(argv[1], "unix") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, fd) : pipe(fd))
 		return 1;
-	CPU_ZERO(&set);
-	CPU_SET(atoi(argv[3]), &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (stay_on(atoi(argv[3])))
 		return 1;
 	end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(atof(argv[2]) * 1e9);
 	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);

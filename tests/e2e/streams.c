@@ -344,7 +344,7 @@ static void until_inside(int tid, long nr, unsigned long arg)
 struct late {
 	int fd[2];
 	int times;
-	_Atomic int tid;
+	_Atomic int tid, calls; /* that it has come to */
 };
 
 static void *read_late(void *arg)
@@ -354,8 +354,10 @@ static void *read_late(void *arg)
 	int i;
 
 	l->tid = tid_of_self();
-	for (i = 0; i < l->times; i++)
+	for (i = 0; i < l->times; i++) {
+		l->calls++;
 		check(read(l->fd[0], &byte, 1), "read");
+	}
 	return NULL;
 }
 
@@ -372,7 +374,9 @@ static int late(int times)
 		usleep(1000);
 	printf("late %d %d %" PRIu64 "\n", l.tid, tid_of_self(), inode_of(l.fd[0]));
 	for (i = 0; i < times; i++) {
-		/* who was woken is no longer off the cpu, so this is its next call */
+		/* who was woken may still look as if it were asleep in the call before */
+		while (l.calls <= i)
+			usleep(10);
 		until_inside(l.tid, SYS_read, l.fd[0]);
 		since = now();
 		usleep(2000);
