@@ -21,6 +21,8 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile bool keep_on_cpu = false;
 const volatile bool probe_ioctl = true;
 
+__u32 detaching; /* the recorder says so before entries are no longer seen */
+
 /* The inode behind slot @fd of the descriptor table. */
 static __always_inline void identify_slot(struct call *call, struct file **slot)
 {
@@ -230,7 +232,8 @@ static __always_inline int end_call(struct hook_counts *h, struct task_struct *t
 
 /*
  * The return of a call that was kept with the task, or that was never entered: a seccomp filter
- * answered it, so it begins and ends here; unless it began before its task became a target.
+ * answered it, so it begins and ends here; unless it began before its task became a target, or when
+ * entries were no longer seen.
  */
 static __always_inline int end_other(struct hook_counts *h, struct task_struct *task,
 				     struct pt_regs *regs, long ret, bool compat)
@@ -244,6 +247,8 @@ static __always_inline int end_other(struct hook_counts *h, struct task_struct *
 			s->flags &= ~TASK_STATE_INSIDE;
 			return 0;
 		}
+		if (*(volatile __u32 *)&detaching)
+			return 0;
 		h->hits++;
 		s->call.flags = 0;
 		s->call.cost_ns = 0;

@@ -168,6 +168,9 @@ void hooks__detach(struct hooks *h)
 {
 	const struct ladder *l = ladders;
 
+	/* a return whose entry was not seen is then no call that a filter answered */
+	if (h->detaching && h->family[REC_HOOK_SYSCALL].nlinks)
+		__atomic_store_n(h->detaching, 1, __ATOMIC_SEQ_CST);
 	while (l->hook)
 		l++;
 	/* the others rely on the sched hook while they run: the first goes last */

@@ -90,6 +90,7 @@ static int count_calls(struct hooks *h, struct bpf_map *map, bool *on, uint32_t 
 		s->rodata->probe_stream = probe__wanted(h->opts.probes, "stream");                 \
 		s->rodata->probe_wait = probe__wanted(h->opts.probes, "wait");                     \
 		ADOPT(f, s);                                                                       \
+		h->detaching = &s->bss->detaching;                                                 \
 		return count_calls(h, s->maps.agg, (bool *)&s->rodata->probe_agg,                  \
 				   &s->data->agg_turn);                                            \
 	}
@@ -173,6 +174,7 @@ static int open_syscall_plain(struct hooks *h, struct family *f)
 	ADOPT(f, s);
 	s->rodata->probe_ioctl = ioctl;
 	s->rodata->probe_futex = futex;
+	h->detaching = &s->bss->detaching;
 	return count_calls(h, s->maps.agg, (bool *)&s->rodata->probe_agg, &s->data->agg_turn);
 }
 

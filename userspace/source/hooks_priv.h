@@ -51,7 +51,8 @@ struct hooks {
 	struct hook_report parts;	/* what hooks__report() says of a family of several */
 	uint64_t moved;			/* what the task hook's counter was when we looked */
 	uint64_t looked_ns;
-	uint32_t *agg_turn; /* of the syscall hook's memory; NULL: no calls are counted */
+	uint32_t *detaching; /* of the syscall hook's memory; NULL: it is not loaded */
+	uint32_t *agg_turn;  /* of the syscall hook's memory; NULL: no calls are counted */
 };
 
 #define MAX_VARIANTS 3
