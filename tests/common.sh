@@ -20,7 +20,8 @@ until_so() {
 
 # whole HOOK: is no record of it lost in the file events? Of programs by classic tracepoints the
 # kernel skips some now and then, those that come while another one runs, and counts them: a test of
-# what is exact without that tries again.
+# what is exact without that tries again. It is so of hook lock everywhere: an interrupt may wait for
+# a lock while a wait is told of; tests of other hooks do not look at its losses.
 whole() {
 	jq -es --arg hook "$1" 'all(.type != "lost" or .fields.hook != $hook)' events >/dev/null
 }

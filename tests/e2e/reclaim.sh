@@ -38,7 +38,7 @@ pages = sum(f["pages"] for f in mine)
 beyond = (size - limit) << 20 >> 12
 print(len(mine), "times,", pages, "pages of", beyond, "beyond the limit")
 fail = []
-if any(r["type"] == "lost" for r in recs):
+if any(r["type"] == "lost" and r["fields"]["hook"] != "lock" for r in recs):
     fail.append("records were lost")
 if not 0.8 * beyond <= pages <= 2 * beyond:
     fail.append("pages")

@@ -79,7 +79,7 @@ for number, (name, records) in enumerate(files.items(), 1):
             bad.append(f"{name}: not in order")
         last = r["time_ns"]
         if t == "lost":
-            lost += f["count"]
+            lost += f["count"] * (f["hook"] != "lock")
         elif t == "ioctl" and f["cmd"] == "0x7801":
             arg = int(f["arg"], 0)
             if arg in seen:
