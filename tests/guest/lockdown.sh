@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A kernel booted for secure boot (integrity): what it locks, it locks, and yet every hook attaches
-# as ever and records.
+# as ever and records, whoever asks for it.
 # kernels: 6.12
 # append: lockdown=integrity
+# timeout: 300
 set -u
 
 cd "$TMPDIR" || exit 1
@@ -24,6 +25,13 @@ jq -e 'any(.[]; .name == "lockdown" and .state == "ok" and .found == "integrity"
 	([.[] | select(.kind == "hook" and (.name | IN("sample", "pmu") | not))] |
 		length >= 3 and all(.state == "ok" and (.found | endswith(" (rung 0)"))))' rows >/dev/null ||
 	fail "not so: $(cat rows)"
+
+# word for word what doctor says where nothing is locked
+broken=0
+for user in root bpf nobody; do
+	"$SRC/tests/doctor_case.py" "$SRC/tests/data/doctor/6.12.$user.tsv" $user || broken=1
+done
+[ $broken = 0 ] || exit 1
 
 # by tracepoints as well, which need tracefs; of these the kernel leaves one out here and there, where
 # an interrupt meets another program on the same cpu, and says so

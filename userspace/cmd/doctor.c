@@ -81,6 +81,10 @@ static void tell_hook(struct row *r, const struct probe *p, const struct hook_re
 			  .name = p->name,
 			  .what = p->what,
 			  .why = "without it no report says anything about this"};
+	if (report->state == REC_HOOK_DEGRADED)
+		r->why = "of this, reports do not tell what is named here";
+	else if (report->state == REC_HOOK_OFF)
+		r->why = "reports say nothing about it, as there is nothing";
 	res->state = report->state == REC_HOOK_ATTACHED	  ? FEATURE_OK
 		     : report->state == REC_HOOK_DEGRADED ? FEATURE_LIMITED
 							  : FEATURE_MISSING;

@@ -4,12 +4,15 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -105,6 +108,8 @@ static const char *setcap_line(char *buf, size_t size)
 static void probe_capabilities(const struct kernel_facts *k, struct feature_result *r)
 {
 	char text[96], line[sizeof(r->remedy)];
+	static const char modules[] =
+		"run it by sudo: what modules trace (job) needs CAP_SYS_ADMIN";
 
 	if (k->cap_sys_admin) {
 		set(r, FEATURE_OK, "", "CAP_SYS_ADMIN (user %u)", geteuid());
@@ -113,7 +118,7 @@ static void probe_capabilities(const struct kernel_facts *k, struct feature_resu
 	snprintf(text, sizeof(text), "%s%s%s", k->cap_bpf ? "CAP_BPF " : "",
 		 k->cap_perfmon ? "CAP_PERFMON " : "", k->cap_sys_nice ? "CAP_SYS_NICE " : "");
 	if (k->cap_bpf && k->cap_perfmon)
-		set(r, FEATURE_OK, "", "%s(user %u)", text, geteuid());
+		set(r, FEATURE_LIMITED, modules, "%s(user %u)", text, geteuid());
 	else
 		set(r, FEATURE_MISSING, setcap_line(line, sizeof(line)), "%s(user %u)",
 		    *text ? text : "none ", geteuid());
@@ -131,23 +136,47 @@ static void probe_unprivileged_bpf(const struct kernel_facts *k, struct feature_
 		    line[0] == '0' ? "" : " (as it should be: hooks need rights anyway)");
 }
 
+/* Tried: whether CAP_PERFMON is enough above level 2 differs from kernel to kernel. */
+static int try_perf_event(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	int cpu = sched_getcpu(), fd;
+
+	/* one on a cpu, which sees all who run there, as hooks need it */
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu < 0 ? 0 : cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 static void probe_perf_event_paranoid(const struct kernel_facts *k, struct feature_result *r)
 {
-	char line[32];
-	int level;
+	int level = k->perf_paranoid, err = try_perf_event();
+	char lack[sizeof(r->remedy)];
 
-	if (!read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line))) {
+	if (level == PERF_UNKNOWN) {
 		set(r, FEATURE_MISSING, "use a kernel built with CONFIG_PERF_EVENTS",
 		    "no performance events");
 		return;
 	}
-	level = atoi(line);
-	/* an event on a cpu, which sees all who run there: how mappings are seen */
-	if (level > 0 && !k->cap_perfmon)
-		set(r, FEATURE_LIMITED, "sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON", "%d",
-		    level);
-	else
-		set(r, FEATURE_OK, "", "%d%s", level, k->cap_perfmon ? " (CAP_PERFMON)" : "");
+	if (!err) {
+		set(r, FEATURE_OK, "", "%d%s", level,
+		    level > 0 ? k->cap_sys_admin ? " (CAP_SYS_ADMIN)" : " (CAP_PERFMON)" : "");
+		return;
+	}
+	kernel_facts__perf_lack(k, lack, sizeof(lack));
+	if (err != -EACCES && err != -EPERM)
+		snprintf(lack, sizeof(lack), "the kernel refuses them: %s", log__err(err));
+	else if (!k->cap_perfmon)
+		snprintf(lack, sizeof(lack), "sysctl kernel.perf_event_paranoid=0%s",
+			 level > 2 ? ", or 2 and CAP_PERFMON" : ", or CAP_PERFMON");
+	set(r, FEATURE_LIMITED, lack, "%d", level);
 }
 
 #define UNLOCK "boot with lockdown=integrity, or without secure boot"
@@ -182,11 +211,7 @@ static void probe_tracefs(const struct kernel_facts *k, struct feature_result *r
 	else if (kernel_facts__hides_memory(k))
 		set(r, FEATURE_LIMITED, UNLOCK, "locked down");
 	else
-		set(r, FEATURE_LIMITED,
-		    geteuid() ? "as root: mount -t tracefs -o gid=GROUP,mode=750 tracefs "
-				"/sys/kernel/tracing"
-			      : "mount -t tracefs tracefs /sys/kernel/tracing",
-		    "not mounted, or not readable");
+		set(r, FEATURE_LIMITED, kernel__tracefs_remedy(), "not mounted, or not readable");
 }
 
 static void probe_bpf_stats(const struct kernel_facts *k, struct feature_result *r)

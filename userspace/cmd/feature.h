@@ -35,14 +35,16 @@ struct feature {
 	X(kernel, "the running kernel", "what its hooks are like")                                 \
 	X(btf, "type information of the kernel", "hooks find the kernel's data by it")             \
 	X(jit, "compiler for BPF programs", "without it a hook costs several times as much")       \
-	X(capabilities, "rights of this process", "loading hooks needs CAP_BPF and CAP_PERFMON")   \
+	X(capabilities, "rights of this process",                                                  \
+	  "loading hooks needs CAP_BPF and CAP_PERFMON; 'job' and 'bpf_stats' CAP_SYS_ADMIN")      \
 	X(unprivileged_bpf, "kernel.unprivileged_bpf_disabled",                                    \
 	  "whether BPF is there at all without rights")                                            \
 	X(perf_event_paranoid, "kernel.perf_event_paranoid",                                       \
-	  "what performance events are open without CAP_PERFMON")                                  \
+	  "'fault', 'sample', 'pmu' and 'map' are performance events of the kernel")               \
 	X(lockdown, "kernel lockdown", "confidentiality mode forbids hooks to read memory")        \
 	X(memlock, "limit of locked memory", "kernels before 5.11 charge rings to it")             \
-	X(tracefs, "the tracing file system", "classic tracepoints and those of modules need it")  \
+	X(tracefs, "the tracing file system",                                                      \
+	  "names of fences need it, and most hooks where there is no type information")            \
 	X(bpf_stats, "run-time statistics of BPF", "other tools' view of what hooks cost")         \
 	X(kallsyms, "symbols of kernel variables",                                                 \
 	  "they tell at no cost whether an interrupt woke a task")                                 \

@@ -162,7 +162,7 @@ static size_t get_counters(struct thing *t)
 		if (fd == 0)
 			fd = pmu_event__open(&e, -1);
 		if (fd < 0 && !*t[n].reason)
-			snprintf(t[n].reason, sizeof(t[n].reason), "%s", pmu_event__explain(fd));
+			pmu_event__explain(fd, t[n].reason, sizeof(t[n].reason));
 		t[n].usable = fd >= 0;
 		t[n].why = t[n].reason;
 		if (fd >= 0)

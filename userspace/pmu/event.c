@@ -11,6 +11,7 @@
 
 #include "userspace/lib/log.h"
 #include "userspace/lib/opt.h"
+#include "userspace/source/kernel.h"
 
 #define NS "ns"
 
@@ -204,22 +205,27 @@ int pmu_event__open(const struct pmu_event *e, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-const char *pmu_event__explain(int err)
+void pmu_event__explain(int err, char *why, size_t size)
 {
 	switch (err) {
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENODEV:
 	case -ENXIO:
-		return "the kernel has no such counter here (no PMU, as in most guests, or another "
-		       "processor)";
+		snprintf(why, size,
+			 "the kernel has no such counter here (no PMU, as in most guests, or "
+			 "another "
+			 "processor)");
+		break;
 	case -EACCES:
 	case -EPERM:
-		return "needs CAP_PERFMON: run it as root";
+		kernel__perf_lack(why, size);
+		break;
 	case -EINVAL:
-		return "the kernel does not take the event as it is";
+		snprintf(why, size, "the kernel does not take the event as it is");
+		break;
 	default:
-		return log__err(err);
+		snprintf(why, size, "%s", log__err(err));
 	}
 }
 

@@ -40,7 +40,7 @@ int pmu_event__find(struct pmu_event *e, const char *name, char *why, size_t siz
 int pmu_event__open(const struct pmu_event *e, int cpu);
 
 /* Why the kernel would not open it. */
-const char *pmu_event__explain(int err);
+void pmu_event__explain(int err, char *why, size_t size);
 
 /* The @i-th name that this machine may know: the kernel's own, then events of its units; NULL past
  * the last. What it is called is copied to @buf of PMU_NAME_MAX. */

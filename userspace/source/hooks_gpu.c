@@ -41,13 +41,14 @@ static int choose(struct bpf_object *obj, const struct btf *btf)
 	return n;
 }
 
-/* By what the kernel describes, or its module of that name if that is not NULL. */
-static int load_described(struct bpf_object *obj, const char *module)
+/* By what the kernel describes, or its module of that name if that is not NULL: @of_module then. */
+static int load_described(struct bpf_object *obj, const char *module, bool *of_module)
 {
 	struct btf *kernel = btf__load_vmlinux_btf(), *btf = NULL;
 	int n = kernel ? choose(obj, kernel) : -errno;
 
 	if (n == 0 && module) {
+		*of_module = true;
 		btf = btf__load_module_btf(module, kernel);
 		n = btf ? choose(obj, btf) : -errno;
 	}
@@ -65,7 +66,7 @@ static int load_described(struct bpf_object *obj, const char *module)
 		if (!s)                                                                            \
 			return -errno;                                                             \
 		ADOPT(f, s);                                                                       \
-		n = load_described(s->obj, NULL);                                                  \
+		n = load_described(s->obj, NULL, NULL);                                            \
 		if (n == 0)                                                                        \
 			f->lack = why;                                                             \
 		return n > 0 ? 0 : n ?: -ENOENT;                                                   \
@@ -186,7 +187,9 @@ static int open_fence(struct hooks *h, struct family *f, bool names)
 	if (!names)
 		return 0;
 	if (!*h->facts.tracefs || !FIND_FENCE_FIELDS(h, s)) {
-		f->lack = "tracefs cannot be read (mount -t tracefs tracefs /sys/kernel/tracing)";
+		snprintf(h->tracefs_why, sizeof(h->tracefs_why), "tracefs cannot be read (%s)",
+			 kernel__tracefs_remedy());
+		f->lack = h->tracefs_why;
 		return -ENODEV;
 	}
 	bpf_program__set_autoload(s->progs.dma_fence_names, true);
@@ -234,7 +237,10 @@ int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key,
 /* ---- job ---- */
 
 #define SCHED_MODULE "gpu_sched"
-#define NO_SCHED     "no driver is loaded that uses the kernel's scheduler for GPUs (module gpu-sched)"
+#define NO_MODULES                                                                                 \
+	"these tracepoints are a module's, whose type information only CAP_SYS_ADMIN may read: "   \
+	"run it as root"
+#define NO_SCHED "no driver is loaded that uses the kernel's scheduler for GPUs (module gpu-sched)"
 
 /* Not an error: there are no jobs where there is no such driver. */
 static int no_sched(struct family *f)
@@ -246,14 +252,20 @@ static int no_sched(struct family *f)
 int open_gpu_job(struct hooks *h, struct family *f)
 {
 	struct gpu_job_bpf *s = gpu_job_bpf__open();
+	const struct kernel_facts *k = &h->facts;
+	bool of_module = false;
 	int n;
 
 	if (!s)
 		return -errno;
 	ADOPT(f, s);
-	n = load_described(s->obj, SCHED_MODULE);
+	n = load_described(s->obj, SCHED_MODULE, &of_module);
 	if (n == 0 || n == -ENOENT)
 		return no_sched(f);
+	/* if it cannot be loaded, this is why */
+	if (of_module && k->cap_bpf && k->cap_perfmon && !k->cap_sys_admin &&
+	    !kernel_facts__hides_memory(k))
+		f->lack = NO_MODULES;
 	return n > 0 ? 0 : n;
 }
 

@@ -59,10 +59,9 @@ void family__explain(struct hooks *h, struct family *f, const char *what, int er
 		snprintf(to, size, "%s, which what is asked for needs",
 			 h->facts.btf ? "type information is not used" : NO_BTF);
 	else if (h->plain && !*h->facts.tracefs)
-		snprintf(to, size,
-			 "%s and tracefs cannot be read (mount -t tracefs tracefs "
-			 "/sys/kernel/tracing)",
-			 h->facts.btf ? "type information is not used" : NO_BTF);
+		snprintf(to, size, "%s and tracefs cannot be read (%s)",
+			 h->facts.btf ? "type information is not used" : NO_BTF,
+			 kernel__tracefs_remedy());
 	else
 		snprintf(to, size, "cannot %s: %s%s%s", what, log__err(err),
 			 *first_words ? ": " : "", first_words);

@@ -103,6 +103,10 @@ static int attach_on(struct hooks *h, struct family *f, struct bpf_program *prog
 
 	if (fd == -ENODEV)
 		return 0; /* the cpu has just been taken off */
+	if (fd == -EACCES || fd == -EPERM) {
+		kernel_facts__perf_lack(&h->facts, h->perf_why, sizeof(h->perf_why));
+		f->lack = h->perf_why;
+	}
 	if (fd < 0)
 		return fd;
 	link = bpf_program__attach_perf_event(prog, fd); /* which then owns the event */

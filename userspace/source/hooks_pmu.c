@@ -84,7 +84,7 @@ int pmu_hooks__open(struct hooks *h, struct family *f)
 		if (!c->err) {
 			c->err = open_counter(h, c);
 			if (c->err)
-				snprintf(c->why, sizeof(c->why), "%s", pmu_event__explain(c->err));
+				pmu_event__explain(c->err, c->why, sizeof(c->why));
 		}
 		if (c->err) {
 			err = c->err;

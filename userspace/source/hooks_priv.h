@@ -47,6 +47,8 @@ struct hooks {
 	struct hook_counter counters[PMU_COUNTERS];
 	unsigned int ncounters;
 	char counters_why[PMU_WHY_MAX]; /* of those that are refused */
+	char perf_why[160];		/* performance events are */
+	char tracefs_why[128];		/* tracefs cannot be read */
 	const struct cgroup_ref *group; /* that is followed */
 	struct hook_report parts;	/* what hooks__report() says of a family of several */
 	uint64_t moved;			/* what the task hook's counter was when we looked */

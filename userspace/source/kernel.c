@@ -3,10 +3,12 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define WORD_BITS (8 * sizeof(unsigned long))
@@ -187,6 +189,59 @@ static void find_tracefs(struct kernel_facts *k)
 	}
 }
 
+static void read_rights(struct kernel_facts *k)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+	k->cap_sys_admin = has_cap(CAP_SYS_ADMIN);
+	k->cap_bpf = has_cap(CAP_BPF) || k->cap_sys_admin;
+	k->cap_perfmon = has_cap(CAP_PERFMON) || k->cap_sys_admin;
+	k->cap_sys_nice = has_cap(CAP_SYS_NICE);
+	if (!f || fscanf(f, "%d", &k->perf_paranoid) != 1)
+		k->perf_paranoid = PERF_UNKNOWN;
+	if (f)
+		fclose(f);
+}
+
+/* Levels above 2 are of distributions; what they take instead of CAP_SYS_ADMIN differs. */
+void kernel_facts__perf_lack(const struct kernel_facts *k, char *why, size_t size)
+{
+	if (!k->cap_perfmon)
+		snprintf(why, size, "needs CAP_PERFMON: run it as root");
+	else if (!k->cap_sys_admin && k->perf_paranoid > 2 && k->perf_paranoid != PERF_UNKNOWN)
+		snprintf(why, size,
+			 "kernel.perf_event_paranoid is %d, at which this kernel wants "
+			 "CAP_SYS_ADMIN: "
+			 "run it as root, or set it to 2",
+			 k->perf_paranoid);
+	else
+		snprintf(
+			why, size,
+			"the kernel refuses performance events in spite of %s (a security module?)",
+			k->cap_sys_admin ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
+}
+
+void kernel__perf_lack(char *why, size_t size)
+{
+	struct kernel_facts k;
+
+	read_rights(&k);
+	kernel_facts__perf_lack(&k, why, size);
+}
+
+const char *kernel__tracefs_remedy(void)
+{
+	struct statfs fs;
+
+	if (statfs("/sys/kernel/tracing", &fs) == 0 && fs.f_type == TRACEFS_MAGIC)
+		return geteuid()
+			       ? "as root: mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing"
+			       : "mount -o remount,mode=700 /sys/kernel/tracing";
+	return geteuid() ? "as root: mount -t tracefs -o gid=GROUP,mode=750 tracefs "
+			   "/sys/kernel/tracing"
+			 : "mount -t tracefs tracefs /sys/kernel/tracing";
+}
+
 void kernel_facts__get(struct kernel_facts *k)
 {
 	struct cpu_mask possible;
@@ -196,10 +251,7 @@ void kernel_facts__get(struct kernel_facts *k)
 	read_cpus("possible", &possible);
 	k->cpus_online = k->online.n;
 	k->cpus_possible = possible.last > k->online.last ? possible.last : k->online.last;
-	k->cap_bpf = has_cap(CAP_BPF) || has_cap(CAP_SYS_ADMIN);
-	k->cap_perfmon = has_cap(CAP_PERFMON) || has_cap(CAP_SYS_ADMIN);
-	k->cap_sys_admin = has_cap(CAP_SYS_ADMIN);
-	k->cap_sys_nice = has_cap(CAP_SYS_NICE);
+	read_rights(k);
 	read_btf(k);
 	read_lockdown(k);
 	find_tracefs(k);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #define CPU_MASK_MAX 8192
+#define PERF_UNKNOWN 100 /* no kernel knows of such a level */
 
 struct cpu_mask {
 	unsigned long bits[CPU_MASK_MAX / (8 * sizeof(unsigned long))];
@@ -23,7 +24,8 @@ struct kernel_facts {
 	unsigned int cpus_online;
 	unsigned int cpus_possible;				/* the highest number plus one */
 	bool cap_bpf, cap_perfmon, cap_sys_admin, cap_sys_nice; /* effective */
-	bool btf;						/* the kernel describes its types */
+	int perf_paranoid; /* kernel.perf_event_paranoid; PERF_UNKNOWN where it cannot be read */
+	bool btf;	   /* the kernel describes its types */
 	bool switch_has_state;	  /* sched_switch passes the previous task's state */
 	bool trace_page_fault;	  /* there are tracepoints where page faults begin */
 	bool trace_memcg_reclaim; /* there are tracepoints where a cgroup frees memory */
@@ -39,6 +41,14 @@ struct kernel_facts {
 };
 
 void kernel_facts__get(struct kernel_facts *k);
+
+/* Why performance events are refused to one who may do what @k says, and what to do. */
+void kernel_facts__perf_lack(const struct kernel_facts *k, char *why, size_t size);
+/* The same of this process. */
+void kernel__perf_lack(char *why, size_t size);
+
+/* How to make it readable to this user; where nothing is locked down. */
+const char *kernel__tracefs_remedy(void);
 
 /*
  * Does @btf describe what a program of that section is attached to: "tp_btf/EVENT", or

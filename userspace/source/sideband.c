@@ -11,6 +11,7 @@
 #include "userspace/lib/hostclock.h"
 #include "userspace/lib/log.h"
 #include "userspace/lib/map.h"
+#include "userspace/source/kernel.h"
 #include "userspace/source/mapping.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/proc.h"
@@ -297,6 +298,17 @@ static void refuse(struct source *s, int err, const char *why)
 	snprintf(s->report.reason, sizeof(s->report.reason), "%s", why);
 }
 
+static void refuse_rings(struct source *s, int err)
+{
+	char why[160];
+
+	if (err == -EACCES || err == -EPERM)
+		kernel__perf_lack(why, sizeof(why));
+	else
+		snprintf(why, sizeof(why), "%s", log__err(err));
+	refuse(s, err, why);
+}
+
 static void open_rings(struct source *s)
 {
 	struct hook_report *r = &s->report;
@@ -310,9 +322,7 @@ static void open_rings(struct source *s)
 	}
 	s->rings = sideband_rings__new(&build_ids);
 	if (!s->rings) {
-		refuse(s, -errno,
-		       errno == EACCES || errno == EPERM ? "needs CAP_PERFMON: run it as root"
-							 : log__err(-errno));
+		refuse_rings(s, -errno);
 		return;
 	}
 	r->state = REC_HOOK_ATTACHED;
