@@ -28,7 +28,8 @@ RIGHTS = {
     "nobody": [],
 }
 STATES = {"attached": "ok", "degraded": "limited", "off": "limited", "refused": "missing"}
-# those that doctor asks for
+# what doctor asks those for that need an option
+CALLS = "syscall:agg"
 COUNTERS = "pmu:cycles,instructions,cache-misses,branch-misses,page-faults"
 
 faults = []
@@ -132,8 +133,9 @@ def examine(folder, table, user, facts):
 
     probes = json.loads(run([program, "list", "probes", "--json"])[1])["probes"]
     probes = [p for p in probes if p["hook"] != "mark"]
-    names = ",".join(p["name"] for p in probes if p["name"] != "pmu")
-    record = [program, "record", "-q", "-e", names, "-e", COUNTERS, "-o", "t", "--", "true"]
+    names = ",".join(p["name"] for p in probes if p["name"] not in ("pmu", "syscall"))
+    asked = ",".join([names, CALLS, COUNTERS])
+    record = [program, "record", "-q", "-e", asked, "-o", "t", "--", "true"]
     status, text = run([*prefix, *record], cwd=his, stderr=subprocess.STDOUT)
     if status:
         fault("record ended with", status, text)

@@ -73,6 +73,13 @@ static size_t add_features(struct row *r, const struct kernel_facts *k)
 	return n;
 }
 
+static enum feature_state state_of(const struct probe *p, const struct hook_report *report)
+{
+	if (report->state == REC_HOOK_REFUSED || hook_report__leaves_out(report, p->name))
+		return FEATURE_MISSING;
+	return report->state == REC_HOOK_ATTACHED ? FEATURE_OK : FEATURE_LIMITED;
+}
+
 static void tell_hook(struct row *r, const struct probe *p, const struct hook_report *report)
 {
 	struct feature_result *res = &r->result;
@@ -81,17 +88,14 @@ static void tell_hook(struct row *r, const struct probe *p, const struct hook_re
 			  .name = p->name,
 			  .what = p->what,
 			  .why = "without it no report says anything about this"};
-	if (report->state == REC_HOOK_DEGRADED)
-		r->why = "of this, reports do not tell what is named here";
-	else if (report->state == REC_HOOK_OFF)
+	res->state = state_of(p, report);
+	if (report->state == REC_HOOK_OFF)
 		r->why = "reports say nothing about it, as there is nothing";
-	res->state = report->state == REC_HOOK_ATTACHED	  ? FEATURE_OK
-		     : report->state == REC_HOOK_DEGRADED ? FEATURE_LIMITED
-							  : FEATURE_MISSING;
-	if (report->state == REC_HOOK_OFF) {
-		res->state = FEATURE_LIMITED;
+	else if (res->state == FEATURE_LIMITED)
+		r->why = "of this, reports do not tell what is named here";
+	if (report->state == REC_HOOK_OFF)
 		snprintf(res->found, sizeof(res->found), "nothing to see here");
-	} else if (report->state == REC_HOOK_REFUSED)
+	else if (res->state == FEATURE_MISSING)
 		snprintf(res->found, sizeof(res->found), "no way works");
 	else
 		snprintf(res->found, sizeof(res->found), "by %s (rung %u)", report->way,

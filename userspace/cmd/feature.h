@@ -20,7 +20,7 @@ enum feature_state {
 struct feature_result {
 	enum feature_state state;
 	char found[160];
-	char remedy[288]; /* "" where there is nothing to do */
+	char remedy[512]; /* "" where there is nothing to do */
 };
 
 struct feature {

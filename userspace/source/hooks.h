@@ -41,8 +41,11 @@ struct hook_report {
 	char way[64];	     /* "tp_btf", ...; of parts: "fence tp_btf, job tp_btf" */
 	const char *without; /* NULL, or probes of the family that this way does not record */
 	bool partial;	     /* some of what was asked for is refused: the reason says what */
-	char reason[256];    /* what is missing and the remedy; "" where nothing is */
+	char reason[512];    /* what is missing and the remedy; "" where nothing is */
 };
+
+/* Does the way that was taken record nothing of that probe? */
+bool hook_report__leaves_out(const struct hook_report *r, const char *probe);
 
 /*
  * Load what the probes want. NULL with errno only when memory is short, or EINTR: interrupted.

@@ -267,26 +267,13 @@ static const struct hook_report *report_of(const struct recorder *r, const struc
 	return source_bpf__probe_report(r->bpf, p);
 }
 
-/* Does the way that was taken record nothing of probe @name? */
-static bool is_left_out(const struct hook_report *h, const char *name)
-{
-	const char *list = h->without;
-	size_t len = strlen(name), n;
-
-	for (; list && *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if (n == len && memcmp(list, name, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Was it not attached, though it should? That there is nothing to see counts if it was asked for.
  */
 static bool is_refused(const struct recorder *r, const struct probe *p, const struct hook_report *h,
 		       bool required)
 {
-	if (h->state == REC_HOOK_REFUSED || is_left_out(h, p->name) || (h->partial && required))
+	if (h->state == REC_HOOK_REFUSED || hook_report__leaves_out(h, p->name) ||
+	    (h->partial && required))
 		return true;
 	return h->state == REC_HOOK_OFF && *h->reason && (required || r->probes);
 }
