@@ -125,7 +125,11 @@ def examine(folder, table, user, facts):
         os.chown(his, NOBODY, NOBODY)
         ids = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
         prefix = ["setpriv", *ids, *RIGHTS[user]]
-    status, text = run([*prefix, program, "doctor", "--json"], cwd=his)
+    with open(os.path.join(folder, "words"), "w+", encoding="utf-8") as words:
+        status, text = run([*prefix, program, "doctor", "--json"], cwd=his, stderr=words)
+        words.seek(0)
+        if said := words.read():
+            fault("doctor complained:", said)
     rows = json.loads(text)
     if status != any(r["state"] == "missing" for r in rows if r["kind"] == "hook"):
         fault("doctor ended with", status)

@@ -2,6 +2,7 @@
 #include "userspace/source/kernel.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -134,9 +135,11 @@ static void read_block(struct kernel_facts *k, const struct btf *btf)
 
 static void read_btf(struct kernel_facts *k)
 {
+	libbpf_print_fn_t was = libbpf_set_print(NULL); /* that there is none is told otherwise */
 	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *t;
 
+	libbpf_set_print(was);
 	if (!btf)
 		return;
 	k->btf = true;
