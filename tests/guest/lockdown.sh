@@ -4,7 +4,7 @@
 # as ever and records, whoever asks for it.
 # kernels: 6.12
 # append: lockdown=integrity
-# timeout: 300
+# timeout: 600
 set -u
 
 cd "$TMPDIR" || exit 1
