@@ -16,6 +16,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_FLUSHES 1024
 #define MAX_DISKS   1024
 #define NAME_LEN    32
+#define SECTOR	    512
 #define PF_KTHREAD  0x00200000
 #define OP_MASK	    0xff
 #define MODE_TYPE   0170000
@@ -331,8 +332,10 @@ int block_rq_complete(unsigned long long *ctx)
 		end_flush(rq, err);
 		return 0;
 	}
-	if ((__u32)ctx[2] < BPF_CORE_READ(rq, __data_len)) /* only a part */
+	if ((__u32)ctx[2] < BPF_CORE_READ(rq, __data_len)) {
+		r->sector += (__u32)ctx[2] / SECTOR; /* where the driver gets the rest */
 		return 0;
+	}
 	h = counts__get(REC_HOOK_BLOCK);
 	if (h && r->tid)
 		block__end(h, r, err);
@@ -362,7 +365,7 @@ int block_rq_insert(unsigned long long *ctx)
 	struct disk_request *r = bpf_map_lookup_elem(&requests, &key);
 
 	/* it is known where the driver had no room for it, and it goes back into the queue */
-	if (!r || !r->tid || r->sector != sector_of(rq) || block__stale(r, &key, sector_of(rq)))
+	if (!r || block__stale(r, &key, sector_of(rq)) || !r->tid || r->sector != sector_of(rq))
 		begin(rq, &key, false);
 	return 0;
 }

@@ -7,15 +7,10 @@
  * DISK and MEMORY are directories for the files of the threads. Prints lines
  *	thread TID FIRST LAST IOCTLS MINOR MAJOR VOLUNTARY INVOLUNTARY
  *		by getrusage() between the ioctls (0x7802) with the arguments FIRST and LAST of that
- *		thread, both in hex; IOCTLS (0x7801) by itself; the first and the last fault meanwhile
- *		are the thread's own
- *	kernel TID ADDRESS PAGES
- *		pages of fresh memory that a system call wrote to first
- *	file TID INODE DEV READ WRITTEN
- *		bytes; the device in decimal, as the kernel holds it
- *	process PID READ_BYTES
- *		from disks, of all its threads, by /proc/self/io
- *	forks PROCESSES THREADS
+ *		thread, both in hex; IOCTLS (0x7801) by itself; the first and the last fault
+ *meanwhile are the thread's own kernel TID ADDRESS PAGES pages of fresh memory that a system call
+ *wrote to first file TID INODE DEV READ WRITTEN bytes; the device in decimal, as the kernel holds
+ *it disk BYTES read, by all of them, by /proc/self/io forks PROCESSES THREADS
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +18,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,7 +237,20 @@ static void *work(void *arg)
 	return arg;
 }
 
-static void say_process(void)
+static void run_threads(void)
+{
+	pthread_t threads[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, work, NULL))
+			die("pthread_create");
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* The kernel adds what children read when they are waited for. */
+static void say_disk(void)
 {
 	unsigned long long value, bytes = 0;
 	FILE *f = fopen("/proc/self/io", "re");
@@ -253,20 +262,7 @@ static void say_process(void)
 		if (strcmp(name, "read_bytes:") == 0)
 			bytes = value;
 	fclose(f);
-	say("process %d %llu\n", getpid(), bytes);
-}
-
-static void run_threads(void)
-{
-	pthread_t threads[THREADS];
-	int i;
-
-	for (i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, work, NULL))
-			die("pthread_create");
-	for (i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	say_process();
+	say("disk %llu\n", bytes);
 }
 
 int main(int argc, char **argv)
@@ -295,7 +291,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < PROCESSES; i++)
 		if (wait(&status) < 0 || status)
 			return 1;
-	say_process();
+	say_disk();
 	say("forks %d %d\n", PROCESSES, PROCESSES * THREADS);
 	return 0;
 }
