@@ -46,10 +46,10 @@ static __always_inline void block__keep(struct hook_counts *h, const struct disk
 }
 
 /*
- * @r is known and a request like it is handed in now: is it perhaps another one, because nothing saw
- * the end of @r? It is if the driver had @r at another sector; or, where only device and sector are
- * known, if the end of @r may be among what the kernel skipped. Then @r is forgotten, and counted if
- * it is a target's.
+ * @r is known and a request like it is handed in now: is it perhaps another one, because nothing
+ * saw the end of @r? It is if the driver had @r at another sector; or, where only device and sector
+ * are known, if the end of @r may be among what the kernel skipped. Then @r is forgotten, and
+ * counted if it is a target's.
  */
 static __always_inline bool block__stale(struct disk_request *r, const struct disk_request_key *key,
 					 __u64 sector)

@@ -65,7 +65,7 @@ static __always_inline void irq__name(struct hook_counts *h, __u32 irq, const ch
 
 	if (!told || *told & bit)
 		return;
-	h->hits++;
+	__sync_fetch_and_add(&h->hits, 1);
 	rec = ring__reserve(h, REC_IRQ_NAME, sizeof(*rec) + IRQ_NAME_LEN);
 	if (!rec)
 		return;
@@ -79,7 +79,7 @@ static __always_inline void irq__name(struct hook_counts *h, __u32 irq, const ch
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->irq = irq;
 	rec->name_len = len;
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
 }
 
 /*
@@ -96,7 +96,7 @@ static __always_inline int irq__ended(struct cpu_state *c, __u64 start, bool tar
 
 	if (!flags || !irq__trusted(h, start))
 		return 0;
-	t = cost__begin(h);
+	t = cost__begin_preemptible(h);
 	if (name)
 		irq__name(h, irq, name);
 	rec = ring__reserve(h, REC_IRQ, sizeof(*rec));
@@ -107,7 +107,7 @@ static __always_inline int irq__ended(struct cpu_state *c, __u64 start, bool tar
 	rec->duration_ns = rec->hdr.time_ns - start;
 	rec->irq = irq;
 	rec->flags = flags | (ret ? REC_IRQ_HANDLED : 0);
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
 	cost__end(h, t);
 	return 0;
 }
@@ -121,7 +121,7 @@ static __always_inline int softirq__ended(struct cpu_state *c, __u64 start, bool
 
 	if (!flags || !irq__trusted(h, start))
 		return 0;
-	t = cost__begin(h);
+	t = cost__begin_preemptible(h);
 	rec = ring__reserve(h, REC_SOFTIRQ, sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -130,7 +130,7 @@ static __always_inline int softirq__ended(struct cpu_state *c, __u64 start, bool
 	rec->duration_ns = rec->hdr.time_ns - start;
 	rec->vec = vec;
 	rec->flags = flags;
-	ring__submit(h, rec);
+	ring__submit_preemptible(h, rec);
 	cost__end(h, t);
 	return 0;
 }

@@ -78,7 +78,7 @@ static __always_inline void ring__submit(struct hook_counts *h, void *rec)
 	h->records++;
 }
 
-/* The same in a program that may be preempted: by an iterator or a uprobe. */
+/* The same in a program that another one of the same hook may interrupt. */
 static __always_inline void ring__submit_preemptible(struct hook_counts *h, void *rec)
 {
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -95,6 +95,13 @@ static __always_inline __u64 cost__sample(const struct hook_counts *h)
 static __always_inline __u64 cost__begin(struct hook_counts *h)
 {
 	h->hits++;
+	return cost__sample(h);
+}
+
+/* The same in a program that another one of the same hook may interrupt. */
+static __always_inline __u64 cost__begin_preemptible(struct hook_counts *h)
+{
+	__sync_fetch_and_add(&h->hits, 1);
 	return cost__sample(h);
 }
 

@@ -41,6 +41,13 @@ for _ in 1 2 3 4 5 6; do
 	"$XPUGAP" record -q -f --require task,sched,ioctl,file,fault,block -o trace -- \
 		"$BUILD/tests/e2e/counts" disk memory >out 2>err || fail "record"
 	"$XPUGAP" dump --json trace >events || fail "dump"
+	# what each cpu's hooks say at last of how much they lost is what was told of it
+	jq -es '([.[] | select(.type == "lost" and (.fields.why | IN("ring", "state"))) | .fields.count] | add // 0) ==
+		([.[] | select(.type == "hook_count") | .fields] | group_by(.hook, .cpu) | map(last.lost) |
+		add)' events >/dev/null || fail "losses: $(grep '"hook_count"\|"type":"lost"' events)"
+	# every hit of a hook became a record, or was lost for want of room
+	jq -es '[.[] | select(.type == "hook_count" and .fields.hook != "mark") | .fields] |
+		all(.records <= .hits)' events >/dev/null || fail "hits: $(grep '"hook_count"' events)"
 	whole block && ! grep -q '"block_open"' events && break
 done
 python3 - <<'PY' || fail "counts"

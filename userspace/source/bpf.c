@@ -24,6 +24,7 @@
 struct told {
 	uint64_t lost_ring;
 	uint64_t lost_state;
+	uint64_t lost; /* of both, in the last HOOK_COUNT */
 	uint64_t hits;
 	uint64_t records;
 };
@@ -195,10 +196,11 @@ static int write_count(struct source *s, unsigned int cpu, enum rec_hook_id hook
 		.lost = t->lost_ring + t->lost_state,
 	};
 
-	if (rec.hits == t->hits && rec.records == t->records)
+	if (rec.hits == t->hits && rec.records == t->records && rec.lost == t->lost)
 		return 0;
 	t->hits = rec.hits;
 	t->records = rec.records;
+	t->lost = rec.lost;
 	return put(s, &rec, REC_HOOK_COUNT, sizeof(rec), now);
 }
 
