@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analysis/cpu_times.h"
 #include "tests/unit/trace_util.h"
 
 static struct trace_writer *w;
@@ -337,6 +338,134 @@ Test(trace_parts, say_again_what_was_defined)
 	trace_writer__free(w);
 }
 
+/* How many records of @type @fd has of which @is is true. */
+static unsigned int count(int fd, uint16_t type, bool (*is)(const struct rec *rec))
+{
+	struct trace_reader *r;
+	struct trace_event ev;
+	unsigned int n = 0;
+
+	cr_assert_eq(lseek(fd, 0, SEEK_SET), 0);
+	r = trace_reader__open_fd(fd, "part");
+	cr_assert_not_null(r);
+	while (trace_reader__next(r, &ev) == 1)
+		n += ev.rec->type == type && is(ev.rec);
+	trace_reader__free(r);
+	return n;
+}
+
+static bool is_long_used_file(const struct rec *rec)
+{
+	const struct rec_file *f = (const void *)rec;
+
+	return f->inode == 1 && f->dev == 8 && f->mount == 30;
+}
+
+static bool is_long_used_stream(const struct rec *rec)
+{
+	return ((const struct rec_stream *)rec)->inode <= 2; /* both ends of a sendfile */
+}
+
+static bool is_last_file(const struct rec *rec)
+{
+	return ((const struct rec_file *)rec)->inode == 70000;
+}
+
+static bool is_last_stream(const struct rec *rec)
+{
+	return ((const struct rec_stream *)rec)->inode == 70000;
+}
+
+/*
+ * Of any number of pipes, sockets and files, of whose ends nobody tells, those that calls met last
+ * are said again. They take no room from each other, and what goes out is not missed.
+ */
+static void meet_many(void)
+{
+	uint32_t i;
+
+	PUT(900, 0, NAME, name, 1, .id = 5);
+	PUT(900, 0, FILE, file, 1, .inode = 1, .dev = 8, .mount = 30);
+	for (i = 1; i <= 70000; i++) {
+		PUT(1000 + i, 0, STREAM, stream, 1, .inode = i, .dev = 9);
+		if (i > 1)
+			PUT(1000 + i, 0, FILE, file, 1, .inode = i, .dev = 8, .mount = 30);
+		if (i % 1000)
+			continue;
+		PUT(1000 + i, 0, STREAM_IO, stream_io, 1, .inode = 1, .dev = 9, .to_inode = 2,
+		    .to_dev = 9);
+		PUT(1000 + i, 0, FILE_IO, file_io, 1, .inode = 1, .dev = 8, .mount = 30);
+		/* the same inode elsewhere is another file */
+		PUT(1000 + i, 0, FILE_IO, file_io, 1, .inode = 2, .dev = 8, .mount = 31);
+	}
+}
+
+static void look_at_met(int fd, const char *facts)
+{
+	struct again a;
+
+	look(fd, &a);
+	cr_expect_eq(a.types[REC_STREAM], 32768);
+	cr_expect_eq(a.types[REC_FILE], 65536);
+	cr_expect_eq(a.types[REC_NAME], 1);
+	cr_expect_str_eq(a.facts, facts); /* nothing was left out */
+	cr_expect_eq(count(fd, REC_FILE, is_long_used_file), 1);
+	cr_expect_eq(count(fd, REC_STREAM, is_long_used_stream), 2);
+	cr_expect_eq(count(fd, REC_FILE, is_last_file), 1);
+	cr_expect_eq(count(fd, REC_STREAM, is_last_stream), 1);
+}
+
+Test(trace_parts, say_again_what_was_met_last)
+{
+	int second = file(), third = file();
+
+	begin(file());
+	meet_many();
+	go_on(second, 100000);
+	go_on(third, 100001);
+	look_at_met(second, "");
+	close(second);
+	trace_writer__free(w);
+}
+
+/* Whoever looks at one file knows what the cpus had done when it began. */
+Test(trace_parts, say_again_what_cpus_did)
+{
+	struct cpu_times t = {0};
+	struct trace_reader *r;
+	struct trace_event ev;
+	int second = file();
+	unsigned int n = 0;
+
+	begin(file());
+	PUT(1000, TRACE_RING_META, CPU_STAT, cpu_stat, 0, .cpu = 0, .user_ns = 10, .steal_ns = 5);
+	PUT(1000, TRACE_RING_META, CPU_STAT, cpu_stat, 0, .cpu = 1, .user_ns = 10, .steal_ns = 5);
+	PUT(1500, TRACE_RING_META, CPU_STAT, cpu_stat, 0, .cpu = 0, .user_ns = 50, .steal_ns = 20);
+	PUT(1500, TRACE_RING_META, CPU_STAT, cpu_stat, 0, .cpu = 1, .user_ns = 60, .steal_ns = 5);
+	go_on(second, 1501);
+	PUT(1900, TRACE_RING_META, CPU_STAT, cpu_stat, 0, .cpu = 0, .user_ns = 110, .steal_ns = 60);
+	PUT(1900, TRACE_RING_META, CPU_STAT, cpu_stat, 0, .cpu = 1, .user_ns = 70, .steal_ns = 5);
+	cr_assert_eq(trace_writer__finish(w), 0);
+	cr_assert_eq(lseek(second, 0, SEEK_SET), 0);
+	r = trace_reader__open_fd(second, "part");
+	cr_assert_not_null(r);
+	while (trace_reader__next(r, &ev) == 1) {
+		if (ev.rec->type != REC_CPU_STAT)
+			continue;
+		cr_expect_eq(ev.rec->time_ns, n++ < 2 ? 1501 : 1900);
+		cr_assert_eq(cpu_times__add(&t, (const void *)ev.rec), 0);
+	}
+	trace_reader__free(r);
+	cr_assert_eq(n, 4);
+	cr_assert_eq(t.n, 2);
+	cr_expect(t.rows[0].user_ns == 60 && t.rows[0].steal_ns == 40);
+	cr_expect_float_eq(t.rows[0].steal_pct, 40, 1e-9);
+	cr_expect(t.rows[1].user_ns == 10 && t.rows[1].steal_ns == 0);
+	cpu_times__free(&t);
+	close(second);
+	trace_writer__free(w);
+}
+
 Test(trace_parts, say_again_what_is_open)
 {
 	struct again a;
@@ -386,14 +515,22 @@ Test(trace_parts, say_again_which_calls_have_not_returned)
 	PUT(1800, 0, WAIT_BLOCKED, wait_blocked, 17, .start_ns = 1700);
 	PUT(1800, 0, WAIT_BLOCKED, wait_blocked, 18, .start_ns = 1700);
 	PUT(1820, 1, WAIT, wait, 18, .duration_ns = 120);
+	/* a wait for a futex that goes on after a signal is told of twice, and so is its end */
+	PUT(1800, 0, FUTEX_BLOCKED, futex_blocked, 19, .start_ns = 1701, .flags = REC_FUTEX_AGAIN);
+	PUT(1800, 0, WAIT_BLOCKED, wait_blocked, 19, .start_ns = 1700, .call = REC_WAIT_RESTART);
+	PUT(1690, 1, FUTEX_WAIT, futex_wait, 19, .duration_ns = 90); /* before the signal */
+	PUT(1800, 0, FUTEX_BLOCKED, futex_blocked, 20, .start_ns = 1701, .flags = REC_FUTEX_AGAIN);
+	PUT(1800, 0, WAIT_BLOCKED, wait_blocked, 20, .start_ns = 1700, .call = REC_WAIT_RESTART);
+	PUT(1900, 1, WAIT, wait, 20, .duration_ns = 200, .call = REC_WAIT_RESTART);
+	PUT(1900, 1, FUTEX_WAIT, futex_wait, 20, .duration_ns = 199);
 	next(2000, &a);
 	cr_expect_eq(a.types[REC_IOCTL] + a.types[REC_STREAM_IO] + a.types[REC_WAIT], 0);
 	cr_expect_eq(a.types[REC_IOCTL_BLOCKED], 1);
 	cr_expect_eq(a.types[REC_FILE_BLOCKED], 1);
-	cr_expect_eq(a.types[REC_FUTEX_BLOCKED], 1);
+	cr_expect_eq(a.types[REC_FUTEX_BLOCKED], 2);
 	cr_expect_eq(a.types[REC_FUTEX_WAIT], 0);
 	cr_expect_eq(a.types[REC_STREAM_BLOCKED], 1);
-	cr_expect_eq(a.types[REC_WAIT_BLOCKED], 1);
+	cr_expect_eq(a.types[REC_WAIT_BLOCKED], 2);
 	next(3000, &a); /* nobody asked */
 	cr_expect_eq(a.types[REC_IOCTL_BLOCKED] + a.types[REC_FILE_BLOCKED] +
 			     a.types[REC_STREAM_BLOCKED] + a.types[REC_WAIT_BLOCKED] +
@@ -649,6 +786,24 @@ Test(trace_window, says_what_was_so_at_its_beginning)
 	cr_expect(a.range[0].name == 1 && a.range[0].start_ns == 700);
 	cr_expect_eq(a.types[REC_TASK_COMM], 1);
 	cr_expect_eq(a.types[REC_RANGE_END], 1);
+	trace_writer__free(w);
+}
+
+/* What calls met in what was let go of is known, too, and what was met last goes out last. */
+Test(trace_window, says_what_was_met_last)
+{
+	uint64_t i;
+	int fd;
+
+	begin_window(1000, 16u << 20);
+	meet_many();
+	for (i = 0; i < 10; i++) {
+		PUT(100000 + i * 1000, 0, IOCTL, ioctl, 1, .arg = i);
+		cr_assert_eq(trace_writer__round(w, 100000 + i * 1000, true), 0);
+	}
+	fd = write_out(120000);
+	look_at_met(fd, "part.number=7 ");
+	close(fd);
 	trace_writer__free(w);
 }
 

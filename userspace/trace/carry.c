@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/trace/grow.h"
 #include "userspace/trace/records.h"
 #include "userspace/trace/trace.h"
 
@@ -17,6 +16,7 @@ enum kind {
 	OF_TASK,
 	OPENS,
 	ASKED, /* of use when the hooks were asked what is open */
+	MEETS, /* then, and always as what it is about is not to be forgotten */
 };
 
 const uint8_t trace_carry_types[REC_TYPE_MAX] = {
@@ -26,6 +26,7 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_NAME] = DEFINITION,
 	[REC_DEVICE] = DEFINITION,
 	[REC_DISK] = DEFINITION,
+	[REC_CPU_STAT] = DEFINITION,
 	[REC_IRQ_NAME] = DEFINITION,
 	[REC_FILE] = DEFINITION,
 	[REC_ROLE] = DEFINITION,
@@ -47,7 +48,7 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_UNIT_OPEN] = OPENS,
 	[REC_IOCTL] = ASKED,
 	[REC_IOCTL_BLOCKED] = ASKED,
-	[REC_FILE_IO] = ASKED,
+	[REC_FILE_IO] = MEETS,
 	[REC_FILE_BLOCKED] = ASKED,
 	[REC_STACK] = DEFINITION,
 	[REC_PMU_COUNTER] = DEFINITION,
@@ -63,7 +64,7 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_JOB_OPEN] = ASKED,
 	[REC_DMA_DEVICE] = DEFINITION,
 	[REC_STREAM] = DEFINITION,
-	[REC_STREAM_IO] = ASKED,
+	[REC_STREAM_IO] = MEETS,
 	[REC_STREAM_BLOCKED] = ASKED,
 	[REC_WAIT] = ASKED,
 	[REC_WAIT_BLOCKED] = ASKED,
@@ -76,7 +77,7 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 static const uint8_t key_bytes[REC_TYPE_MAX] = {
 	[REC_CLOCK] = 4,       [REC_HOOK] = 4,	     [REC_NAME] = 8,	[REC_DEVICE] = 4,
 	[REC_DISK] = 4,	       [REC_IRQ_NAME] = 4,   [REC_FILE] = 16,	[REC_STACK] = 8,
-	[REC_PMU_COUNTER] = 4, [REC_DMA_DEVICE] = 8, [REC_STREAM] = 12,
+	[REC_PMU_COUNTER] = 4, [REC_DMA_DEVICE] = 8, [REC_STREAM] = 12, [REC_CPU_STAT] = 4,
 };
 
 _Static_assert(offsetof(struct rec_file, fs) == sizeof(struct rec) + 16, "inode, device, mount");
@@ -98,14 +99,9 @@ void carry__free_values(struct map *m)
 
 void trace_carry__free(struct trace_carry *c)
 {
-	uint32_t i;
-
 	if (!c)
 		return;
-	for (i = 0; i < c->n_defs; i++)
-		free(c->defs[i]);
-	free(c->defs);
-	map__free(&c->def_at);
+	carry__free_values(&c->def_of);
 	carry_task__free(c);
 	carry_open__free(c);
 	free(c);
@@ -149,9 +145,14 @@ uint64_t carry__hash(uint64_t h, const void *data, size_t size)
 	return h;
 }
 
+static uint64_t key_of_type(uint16_t type)
+{
+	return carry__hash(CARRY_HASH, &type, sizeof(type));
+}
+
 static uint64_t key_of(const struct rec *rec)
 {
-	uint64_t h = carry__hash(CARRY_HASH, &rec->type, sizeof(rec->type));
+	uint64_t h = key_of_type(rec->type);
 	const char *text;
 	size_t len;
 
@@ -176,93 +177,126 @@ static bool is_of_one_file(const struct rec *rec)
 	       (len > 6 && memcmp(text, "carry.", 6) == 0);
 }
 
-/* Of those a program may have any number. */
-static bool is_file(const struct rec *rec)
+static enum carry_sort sort_of(uint16_t type)
 {
-	return rec->type == REC_FILE || rec->type == REC_STREAM;
+	return type == REC_FILE ? CARRY_FILE : type == REC_STREAM ? CARRY_STREAM : CARRY_OTHER;
 }
 
-static int make_room(struct trace_carry *c)
+static void put_last(struct carry_defs *l, struct carry_def *d)
 {
-	uint32_t cap = c->cap_defs ? c->cap_defs * 2 : 64;
-
-	if (c->n_defs < c->cap_defs)
-		return 0;
-	if (grow(&c->defs, cap, sizeof(struct rec *)))
-		return -ENOMEM;
-	c->cap_defs = cap;
-	return 0;
+	d->prev = l->last;
+	d->next = NULL;
+	if (l->last)
+		l->last->next = d;
+	else
+		l->first = d;
+	l->last = d;
+	l->n++;
 }
 
-static int add_definition(struct trace_carry *c, uint64_t key, struct rec *copy)
+static void take_out(struct carry_defs *l, struct carry_def *d)
 {
-	int err = make_room(c);
+	if (d->prev)
+		d->prev->next = d->next;
+	else
+		l->first = d->next;
+	if (d->next)
+		d->next->prev = d->prev;
+	else
+		l->last = d->prev;
+	l->n--;
+}
 
-	if (!err)
-		err = map__put(&c->def_at, key, (void *)(uintptr_t)(c->n_defs + 1));
-	if (err) {
-		free(copy);
-		return err;
-	}
-	c->defs[c->n_defs++] = copy;
-	c->bytes += copy->size;
-	c->files += is_file(copy);
-	return 0;
+/* @d, which def_of has no more. */
+static void let_go(struct trace_carry *c, struct carry_def *d)
+{
+	take_out(&c->defs[sort_of(d->rec.type)], d);
+	c->bytes -= d->rec.size;
+	free(d);
+}
+
+/* The one that was not met for longest. */
+static void let_first_go(struct trace_carry *c, struct carry_defs *l)
+{
+	let_go(c, map__del(&c->def_of, l->first->key));
 }
 
 static int define(struct trace_carry *c, const struct rec *rec)
 {
+	static const uint32_t most[CARRY_SORTS] = {UINT32_MAX, CARRY_MAX_FILES, CARRY_MAX_STREAMS};
+	enum carry_sort sort = sort_of(rec->type);
 	uint64_t key = key_of(rec);
-	uintptr_t at = (uintptr_t)map__get(&c->def_at, key);
-	struct rec *copy;
+	struct carry_def *before = map__get(&c->def_of, key), *d;
 
 	if (is_of_one_file(rec))
 		return 0;
-	if (!at && (c->bytes + rec->size > CARRY_MAX_BYTES ||
-		    (is_file(rec) && c->files >= CARRY_MAX_FILES))) {
+	if (!before && c->bytes + rec->size > CARRY_MAX_BYTES) {
 		c->left_out++;
 		return 0;
 	}
-	copy = malloc(rec->size);
-	if (!copy)
+	d = malloc(offsetof(struct carry_def, rec) + rec->size);
+	if (!d || map__put(&c->def_of, key, d)) {
+		free(d);
 		return -ENOMEM;
-	memcpy(copy, rec, rec->size);
-	if (!at)
-		return add_definition(c, key, copy);
-	c->bytes += copy->size;
-	c->bytes -= c->defs[at - 1]->size;
-	free(c->defs[at - 1]);
-	c->defs[at - 1] = copy;
+	}
+	d->key = key;
+	memcpy(&d->rec, rec, rec->size);
+	if (before)
+		let_go(c, before);
+	put_last(&c->defs[sort], d);
+	c->bytes += rec->size;
+	if (c->defs[sort].n > most[sort])
+		let_first_go(c, &c->defs[sort]);
 	return 0;
 }
 
-/* Places of what was forgotten are taken by what comes after. */
-static void close_gaps(struct trace_carry *c)
+/* A call is about what is defined by @key: that goes out last. */
+static void meet(struct trace_carry *c, enum carry_sort sort, uint64_t key)
 {
-	uint32_t i, n = 0;
+	struct carry_defs *l = &c->defs[sort];
+	struct carry_def *d = l->last;
 
-	for (i = 0; i < c->n_defs; i++) {
-		if (!c->defs[i])
-			continue;
-		c->defs[n++] = c->defs[i];
-		/* it is there: its place changes, no room is needed */
-		map__put(&c->def_at, key_of(c->defs[i]), (void *)(uintptr_t)n);
+	if (!d || d->key == key)
+		return;
+	d = map__get(&c->def_of, key);
+	if (!d)
+		return;
+	take_out(l, d);
+	put_last(l, d);
+}
+
+/* As key_of() has it, from the parts of what it defines. */
+static uint64_t key_of_inode(uint16_t type, uint64_t inode, uint32_t dev)
+{
+	uint64_t h = carry__hash(key_of_type(type), &inode, sizeof(inode));
+
+	return carry__hash(h, &dev, sizeof(dev));
+}
+
+static void meet_what(struct trace_carry *c, const struct rec *rec)
+{
+	const struct rec_stream_io *s = (const void *)rec;
+	const struct rec_file_io *f = (const void *)rec;
+	uint64_t key;
+
+	if (rec->type == REC_FILE_IO) {
+		key = key_of_inode(REC_FILE, f->inode, f->dev);
+		meet(c, CARRY_FILE, carry__hash(key, &f->mount, sizeof(f->mount)));
+		return;
 	}
-	c->n_defs = n;
+	if (s->inode)
+		meet(c, CARRY_STREAM, key_of_inode(REC_STREAM, s->inode, s->dev));
+	if (s->to_inode)
+		meet(c, CARRY_STREAM, key_of_inode(REC_STREAM, s->to_inode, s->to_dev));
 }
 
 void carry__forget_role(struct trace_carry *c, uint32_t tid)
 {
 	const struct rec rec = {.type = REC_ROLE, .tid = tid};
-	uintptr_t at = (uintptr_t)map__del(&c->def_at, key_of(&rec));
+	struct carry_def *d = map__del(&c->def_of, key_of(&rec));
 
-	if (!at)
-		return;
-	c->bytes -= c->defs[at - 1]->size;
-	free(c->defs[at - 1]);
-	c->defs[at - 1] = NULL;
-	if (c->def_at.n < c->n_defs / 2)
-		close_gaps(c);
+	if (d)
+		let_go(c, d);
 }
 
 /* ---- all ---- */
@@ -276,6 +310,9 @@ int trace_carry__feed(struct trace_carry *c, const struct rec *rec)
 		return carry_task__feed(c, rec);
 	case OPENS:
 		return carry_open__feed(c, rec);
+	case MEETS:
+		meet_what(c, rec);
+		/* fall through */
 	case ASKED:
 		return c->asked ? carry_open__feed_asked(c, rec) : 0;
 	default:
@@ -295,19 +332,17 @@ void trace_carry__ask(struct trace_carry *c)
 	c->asked = true;
 }
 
-static int tell_definitions(struct trace_carry *c, const struct carry_teller *t)
+static int tell_definitions(const struct carry_defs *l, const struct carry_teller *t)
 {
+	struct carry_def *d;
 	uint64_t before;
-	uint32_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < c->n_defs; i++) {
-		if (!c->defs[i])
-			continue;
-		before = c->defs[i]->time_ns;
-		c->defs[i]->time_ns = t->time_ns;
-		err = t->emit(t->arg, c->defs[i]);
-		c->defs[i]->time_ns = before;
+	for (d = l->first; !err && d; d = d->next) {
+		before = d->rec.time_ns;
+		d->rec.time_ns = t->time_ns;
+		err = t->emit(t->arg, &d->rec);
+		d->rec.time_ns = before;
 	}
 	return err;
 }
@@ -331,9 +366,10 @@ int trace_carry__tell(struct trace_carry *c, uint64_t time_ns,
 		      int (*emit)(void *arg, const struct rec *rec), void *arg)
 {
 	const struct carry_teller t = {emit, arg, time_ns};
-	int err;
+	int sort, err = 0;
 
-	err = tell_definitions(c, &t);
+	for (sort = 0; !err && sort < CARRY_SORTS; sort++)
+		err = tell_definitions(&c->defs[sort], &t);
 	if (!err)
 		err = carry_task__tell(c, &t);
 	if (!err)

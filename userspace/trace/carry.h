@@ -15,10 +15,16 @@
 
 /* More than this is not kept of definitions, nor more tasks; what is left out is counted. */
 #define CARRY_MAX_BYTES (64u << 20)
-#define CARRY_MAX_FILES 65536u
 #define CARRY_MAX_TASKS (4u << 20)
 #define CARRY_MAX_OPEN	65536u /* threads with open ranges; open units */
 #define CARRY_MAX_DEPTH 64u    /* of ranges in ranges */
+/*
+ * Of files and streams those that calls met last are kept, and nobody tells of their ends. The
+ * hooks remember fewer, and tell again of one that they have forgotten: what goes out here is not
+ * missed.
+ */
+#define CARRY_MAX_FILES	  65536u
+#define CARRY_MAX_STREAMS 32768u
 
 struct trace_carry;
 

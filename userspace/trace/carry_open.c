@@ -116,10 +116,20 @@ static uint64_t start_of(const struct rec *rec)
 	return ((const struct rec_ioctl_blocked *)rec)->start_ns;
 }
 
-/* sendfile from a file into a socket is told of twice */
+/*
+ * Is this what another record tells of, too? So it is of sendfile from a file into a socket, and of
+ * a wait for a futex that goes on after a signal.
+ */
+static bool is_second(const struct rec *rec)
+{
+	if (rec->type == REC_WAIT_BLOCKED)
+		return ((const struct rec_wait_blocked *)rec)->call == REC_WAIT_RESTART;
+	return rec->type == REC_STREAM_BLOCKED;
+}
+
 static uint64_t call_key(const struct rec *rec)
 {
-	return rec->tid | (uint64_t)(rec->type == REC_STREAM_BLOCKED) << 32;
+	return rec->tid | (uint64_t)is_second(rec) << 32;
 }
 
 static int call_feed(struct trace_carry *c, const struct rec *rec)

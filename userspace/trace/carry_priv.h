@@ -13,12 +13,30 @@
 #define CARRY_NEIGHBOURS 8192
 #define CARRY_SETTLED_NS 1000000000ULL /* so late records of who has ended may still come */
 
+/* A definition, in a list of those of its sort. */
+struct carry_def {
+	struct carry_def *prev, *next;
+	uint64_t key;	/* in def_of */
+	struct rec rec; /* and what follows of it */
+};
+
+struct carry_defs {
+	struct carry_def *first, *last; /* the last is the one that came, or was met, last */
+	uint32_t n;
+};
+
+/* Sorts of definitions. A program may have any number of files and streams. */
+enum carry_sort {
+	CARRY_OTHER,
+	CARRY_FILE,
+	CARRY_STREAM,
+	CARRY_SORTS,
+};
+
 struct trace_carry {
-	struct rec **defs; /* in the order in which they came; NULL: forgotten */
-	uint32_t n_defs, cap_defs;
-	struct map def_at; /* what is defined → its place in defs, from 1 */
+	struct carry_defs defs[CARRY_SORTS];
+	struct map def_of; /* what is defined → struct carry_def */
 	uint64_t bytes;	   /* of definitions and mappings */
-	uint32_t files;
 	uint64_t left_out;
 	struct map tasks;     /* by tid */
 	struct map processes; /* by pid: what they have mapped */
