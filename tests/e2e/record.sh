@@ -182,6 +182,16 @@ asked_before "$XPUGAP" run flops -o t_run
 [ $? = 1 ] || fail "run, asked before it begins"
 said "interrupted before anything was run"
 [ -e t_run ] && fail "a folder of nothing is left"
+mkdir t_run
+cp t5 t_run/trace.xpt
+echo '{}' >t_run/config.json
+asked_before "$XPUGAP" run flops --force -o t_run
+[ $? = 1 ] || fail "run --force, asked before it begins"
+cmp -s t5 t_run/trace.xpt || fail "the trace of the run before is gone"
+[ "$(cat t_run/*.json)" = '{}' ] || fail "the results of the run before are gone"
+[ "$(ls t_run)" = "config.json
+trace.xpt" ] || fail "left: $(ls t_run)"
+rm -r t_run
 
 # one that ignores it: the second time it ends at once
 start -f -o t11 -- sh -c "trap '' INT TERM; echo started; while :; do sleep 0.05; done"

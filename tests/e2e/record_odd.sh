@@ -159,6 +159,27 @@ cp t4 t5
 cmp -s t4 t5 || fail "a recording that did not begin took the old one away"
 "$XPUGAP" record -q -f -e ioctl --require sched -o t5 -- true 2>err && fail "recorded without what is required"
 cmp -s t4 t5 || fail "a recording that was refused took the old one away"
+printf '#!%s/no-interpreter\n' "$TMPDIR" >plain/script
+chmod +x plain/script # so all looks well up to the last moment
+"$XPUGAP" record -q -f -e mark -o t5 -- plain/script 2>err && fail "ran a script without its interpreter"
+grep -q "cannot run 'plain/script': no such file" err || fail "not said what could not be run"
+cmp -s t4 t5 || fail "a recording whose program cannot be run took the old one away"
+[ "$(echo t5*)" = t5 ] || fail "left: $(echo t5*)"
+# the old one goes while the program runs; who looks at its trace finds the new one
+# shellcheck disable=SC2016 # for that shell to expand
+"$XPUGAP" record -q -f -e mark -o t5 -- sh -c 'until [ "$(echo t5*)" = t5 ]; do sleep 0.1; done
+	cmp -s t4 t5 || echo new' >out 2>err || fail "replaced"
+[ "$(cat out)" = new ] || fail "the program finds the old trace"
+cp t4 t5
+# whoever is killed before it has gone leaves both
+# shellcheck disable=SC2016 # for that shell to expand
+"$XPUGAP" record -q -f -e mark -o t5 -- sh -c 'kill -9 $PPID' 2>err
+for f in t5*; do
+	"$XPUGAP" dump "$f" >out 2>err # of the new one it says that it has no end
+	[ -s out ] || fail "a recorder that was killed leaves '$f', which cannot be read"
+done
+rm -f t5*
+cp t4 t5
 "$XPUGAP" record -q -f --source replay:t5 -o t5 2>err || fail "a trace cannot be replayed onto itself"
 "$XPUGAP" dump t4 >out 2>err || fail "dump"
 "$XPUGAP" dump t5 2>err | grep -v 'key="replay.trace"' | cmp -s out - || fail "replayed onto itself it is another"

@@ -116,4 +116,39 @@ unset SUDO_UID SUDO_GID
 	done
 	cat /proc/$PPID/task/*/status' >out 2>err || fail "as root"
 grep 'Cap[EP]' out | grep -v ':	0*$' && fail "the recorder kept this"
+
+# ---- older files where only root's rights may replace them: put back or gone, as the program runs ----
+
+chown 65534:65534 .
+rm -f out t
+printf '#!%s/no-interpreter\n' "$dir" >bad
+chmod 755 bad
+# replaces WHO HOW WHAT...: as that user behind sudo, none: as root
+replaces() {
+	local who=$1 how=$2
+	shift 2
+	rm -rf t*
+	echo old >t
+	echo old >t.0007.xpt
+	chown 65534:65534 t t.0007.xpt
+	[ -z "$who" ] || export SUDO_UID=$who SUDO_GID=$who
+	# shellcheck disable=SC2086 # words
+	../xpugap record -f -e mark -o t $how -- "$@" 2>err
+	set -- $?
+	unset SUDO_UID SUDO_GID
+	return "$1"
+}
+for who in 65534 ""; do
+	for how in "" "--flight 1h"; do
+		replaces "$who" "$how" ./bad && fail "ran a script without its interpreter"
+		[ "$(echo t*)" = "t t.0007.xpt" ] || fail "'$who' '$how': left $(echo t*)"
+		[ "$(sort -u t*)" = old ] || fail "'$who' '$how': the old files are not what they were"
+	done
+	replaces "$who" "" true || fail "'$who': no older file is replaced"
+	[ "$(echo t*)" = "t t.0007.xpt" ] || fail "'$who': left $(echo t*)"
+	"$XPUGAP" info t >out 2>err || fail "'$who': the older file is not replaced"
+done
+replaces 65534 "--flight 1h" true || fail "no older files are replaced"
+[ "$(echo t*)" = "t t.0001.xpt" ] || fail "left $(echo t*)"
+"$XPUGAP" info t.0001.xpt >out 2>err || fail "the new file is none"
 exit 0

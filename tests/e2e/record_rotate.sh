@@ -10,7 +10,7 @@ set -u
 cd "$TMPDIR" || exit 1
 load='' mounted=''
 # shellcheck disable=SC2086 # a list of words
-trap 'kill $load 2>/dev/null; wait; [ -z "$mounted" ] || umount disk; rm -rf t.* full.* k.* disk out err events said' EXIT
+trap 'kill $load 2>/dev/null; wait; [ -z "$mounted" ] || umount disk; rm -rf t.* full.* k.* disk out err events said shares bad' EXIT
 
 count() {
 	echo $#
@@ -39,6 +39,7 @@ for f in $files; do
 	grep -q '^damage  *none' said || fail "$f is damaged"
 	"$XPUGAP" report "$f" >said 2>err || fail "report $f"
 	grep -q lasting said || fail "report of $f does not know the program"
+	"$XPUGAP" info --json "$f" >>shares 2>err || fail "info --json $f"
 	"$XPUGAP" dump --json "$f" 2>err | sed "s/^/$f /" || fail "dump $f"
 done >events
 python3 - <<'PY' || fail "not what the program counted"
@@ -54,6 +55,31 @@ bad, lost = [], 0
 seen, exits, marks, ranges = set(), 0, [], 0
 born, forks = set(), 0
 names = list(files)
+# what the cpus did: a file begins with what the one before ended with, so the parts are the whole
+cpus = collections.defaultdict(list)
+for name, records in files.items():
+    of = collections.defaultdict(list)
+    for r in (r for r in records if r["type"] == "cpu_stat"):
+        of[r["fields"]["cpu"]].append({k: v for k, v in r["fields"].items() if k.endswith("_ns")})
+    for cpu, readings in of.items():
+        cpus[cpu].append((name, readings))
+for cpu, parts in cpus.items():
+    for (one, before), (name, after) in zip(parts, parts[1:]):
+        if after[0] != before[-1]:
+            bad.append(f"{name}: cpu {cpu} begins with {after[0]}, {one} ends with {before[-1]}")
+shares = collections.Counter()
+text, decoder = open("shares").read().strip(), json.JSONDecoder()
+while text:
+    info, at = decoder.raw_decode(text)
+    text = text[at:].strip()
+    for c in info["cpu_times"]:
+        shares[c["cpu"]] += c["total_ns"]
+NAMES = "user nice system idle iowait irq softirq steal".split()
+for cpu, parts in cpus.items():
+    all_of = [r for name, readings in parts for r in readings]
+    whole = sum(max(0, b[n + "_ns"] - a[n + "_ns"]) for a, b in zip(all_of, all_of[1:]) for n in NAMES)
+    if len(parts) != len(files) or shares[cpu] != whole:
+        bad.append(f"cpu {cpu}: {len(parts)} parts of {len(files)}, shares {shares[cpu]} of {whole}")
 begun, ended = {}, {} # of what lasts
 for r in (r for records in files.values() for r in records):
     t, f = r["type"], r["fields"]
@@ -162,15 +188,24 @@ cp k.0001.xpt said
 cp k.0001.xpt k.0007.xpt
 : >k.0001.xpt.part
 old=$(ls k.*)
+printf '#!%s/no-interpreter\n' "$TMPDIR" >bad
+chmod +x bad # so all looks well up to the last moment
 for how in "--rotate-time 1h" "--flight 1s"; do
 	# shellcheck disable=SC2086 # words
 	"$XPUGAP" record -f -e task -o k $how -- ./nothing-of-that-name 2>err && fail "ran what does not exist"
 	# shellcheck disable=SC2086 # words
 	"$XPUGAP" record -f -e ioctl --require sched -o k $how -- true 2>err && fail "recorded without what is required"
+	# shellcheck disable=SC2086 # words
+	"$XPUGAP" record -f -e task -o k $how -- ./bad 2>err && fail "ran a script without its interpreter"
+	grep -q "cannot run './bad': no such file" err || fail "not said what could not be run"
 	[ "$(ls k*)" = "$old" ] || fail "a recording that did not begin left $(ls k*)"
 	cmp -s k.0001.xpt said || fail "a recording that did not begin took an old file away"
+	cmp -s k.0007.xpt said || fail "a recording that did not begin took another away"
 done
-"$XPUGAP" record -f -e task -o k --rotate-time 1h -- sh -c 'echo k*' >out 2>err || fail "-f over others"
+# they are in nobody's way from the first, and gone soon
+# shellcheck disable=SC2016 # for that shell to expand
+"$XPUGAP" record -f -e task -o k --rotate-time 1h -- sh -c 'echo k.0*
+	until [ "$(echo k*)" = k.0001.xpt.part ]; do sleep 0.1; done' >out 2>err || fail "-f over others"
 [ "$(cat out)" = k.0001.xpt.part ] || fail "while it records there are $(cat out)"
 [ "$(ls k*)" = k.0001.xpt ] || fail "after -f over others: $(ls k*)"
 cmp -s k.0001.xpt said && fail "the old one is still there"

@@ -85,6 +85,21 @@ int output__open(struct output *o, const char *path, bool force, const struct ca
 	return err;
 }
 
+void output__exchange(struct output *o)
+{
+	if (!o->beside || o->exchanged || (o->caller && caller__files_as(o->caller)))
+		return;
+	o->exchanged = renameat2(AT_FDCWD, o->beside, AT_FDCWD, o->path, RENAME_EXCHANGE) == 0;
+	caller__files_as(NULL);
+}
+
+static int remove_other(struct output *o)
+{
+	if (!o->exchanged)
+		return rename(o->beside, o->path) < 0 ? -errno : 0;
+	return unlink(o->beside) < 0 && errno != ENOENT ? -errno : 0;
+}
+
 int output__replace(struct output *o)
 {
 	int err;
@@ -92,17 +107,24 @@ int output__replace(struct output *o)
 	if (!o->beside)
 		return 0;
 	err = o->caller ? caller__files_as(o->caller) : 0;
-	if (!err && rename(o->beside, o->path) < 0)
-		err = -errno;
+	if (!err)
+		err = remove_other(o);
 	caller__files_as(NULL);
 	if (err) {
-		log_error("'%s' cannot be replaced, the trace is in '%s': %s", o->path, o->beside,
-			  log__err(err));
+		log_error("'%s' cannot be replaced, the %s is in '%s': %s", o->path,
+			  o->exchanged ? "older trace" : "trace", o->beside, log__err(err));
 		return err;
 	}
 	free(o->beside);
 	o->beside = NULL;
+	o->exchanged = false;
 	return 0;
+}
+
+/* Where the file lies that output__open() created. */
+static const char *place_of(const struct output *o)
+{
+	return o->beside && !o->exchanged ? o->beside : o->path;
 }
 
 /* Is the file where it was made? Others may have removed it, or replaced it by theirs. */
@@ -110,7 +132,7 @@ static bool is_there(const struct output *o)
 {
 	struct stat ours, there;
 
-	return fstat(o->fd, &ours) == 0 && lstat(o->beside ? o->beside : o->path, &there) == 0 &&
+	return fstat(o->fd, &ours) == 0 && lstat(place_of(o), &there) == 0 &&
 	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
@@ -133,14 +155,38 @@ int output__close(struct output *o)
 	return err;
 }
 
+/* The file that was there takes the place of ours, unless that is somebody else's by now. */
+static void put_back(struct output *o)
+{
+	int err = is_there(o) ? 0 : -EEXIST;
+
+	if (!err && rename(o->beside, o->path) < 0)
+		err = -errno;
+	if (err)
+		log_error("what '%s' was lies in '%s': %s", o->path, o->beside, log__err(err));
+}
+
+static void take_away(struct output *o)
+{
+	int err = o->caller ? caller__files_as(o->caller) : 0;
+
+	if (err)
+		log_error("cannot remove '%s': %s", place_of(o), log__err(err));
+	else if (o->exchanged)
+		put_back(o);
+	else if (is_there(o)) /* not what may have taken its name since */
+		unlink(place_of(o));
+	caller__files_as(NULL);
+}
+
 void output__discard(struct output *o)
 {
-	/* only the file that was created here, not what may have taken its name since */
-	if (o->fd >= 0 && !o->stream && is_there(o))
-		unlink(o->beside ? o->beside : o->path);
+	if (o->fd >= 0 && !o->stream)
+		take_away(o);
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
 	free(o->beside);
 	o->beside = NULL;
+	o->exchanged = false;
 }

@@ -62,10 +62,12 @@ static int set_names(struct parts *p, const char *path)
 	return p->name && p->prefix && p->folder ? 0 : -ENOMEM;
 }
 
-/* Call @fn with each file of such a name, until it returns other than 0, which is returned. */
-static int each_file(struct parts *p, int (*fn)(struct parts *p, int folder, const char *name))
+/* Call @fn with each file of such a name in @path, until it returns other than 0, which is
+ * returned. */
+static int each_file(struct parts *p, const char *path,
+		     int (*fn)(struct parts *p, int folder, const char *name))
 {
-	DIR *dir = opendir(p->folder);
+	DIR *dir = opendir(path);
 	const struct dirent *e;
 	int err = 0;
 
@@ -94,10 +96,17 @@ static int see(struct parts *p, int folder, const char *name)
 	return 0;
 }
 
-static int take_away(struct parts *p, int folder, const char *name)
+/* Give a file another name, that nobody has. 0 or -errno. */
+static int rename_to_new(int from_folder, const char *from, int to_folder, const char *to)
 {
-	(void)p;
-	return unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
+	if (renameat2(from_folder, from, to_folder, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* a file system that cannot ask */
+	if (faccessat(to_folder, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(from_folder, from, to_folder, to) < 0 ? -errno : 0;
 }
 
 int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
@@ -118,7 +127,7 @@ int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
 		log_error("cannot make files of '%s': %s", path, log__err(err));
 		return err;
 	}
-	err = each_file(p, force ? see : refuse);
+	err = each_file(p, p->folder, force ? see : refuse);
 	caller__files_as(NULL);
 	if (err && err != -EEXIST)
 		log_error("cannot make files in '%s': %s", p->folder, log__err(err));
@@ -147,6 +156,7 @@ void parts__free(struct parts *p)
 	free(p->prefix);
 	free(p->folder);
 	free(p->name);
+	free(p->aside);
 }
 
 /* ---- files ---- */
@@ -198,17 +208,87 @@ int parts__create(struct parts *p)
 static int take_name(const struct parts *p, struct part *part)
 {
 	char path[4352];
+	int err;
 
 	path_of(p, part->number, true, path, sizeof(path));
-	if (renameat2(AT_FDCWD, part->beside, AT_FDCWD, path, RENAME_NOREPLACE) < 0 &&
-	    ((errno != EINVAL && errno != ENOSYS) || rename(part->beside, path) < 0))
-		return -errno;
+	err = rename_to_new(AT_FDCWD, part->beside, AT_FDCWD, path);
+	if (err)
+		return err;
 	free(part->beside);
 	part->beside = NULL;
 	return 0;
 }
 
-int parts__replace(struct parts *p)
+/* ---- those of an older recording ---- */
+
+/* Move @name from @folder to the one that is called @to. */
+static int move(int folder, const char *name, const char *to)
+{
+	int fd = open(to, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = rename_to_new(folder, name, fd, name);
+	close(fd);
+	return err;
+}
+
+static int move_aside(struct parts *p, int folder, const char *name)
+{
+	return move(folder, name, p->aside);
+}
+
+static int move_back(struct parts *p, int folder, const char *name)
+{
+	return move(folder, name, p->folder);
+}
+
+static int take_away(struct parts *p, int folder, const char *name)
+{
+	(void)p;
+	return unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+static int make_aside(struct parts *p)
+{
+	if (asprintf(&p->aside, "%s.XXXXXX", p->prefix) < 0) {
+		p->aside = NULL;
+		return -ENOMEM;
+	}
+	if (!mkdtemp(p->aside)) { /* 0700 */
+		int err = -errno;
+
+		free(p->aside);
+		p->aside = NULL;
+		return err;
+	}
+	return 0;
+}
+
+/* What was set aside gets @fn, which leaves nothing there. 0 or -errno. */
+static int empty_aside(struct parts *p, int (*fn)(struct parts *p, int folder, const char *name))
+{
+	int err = each_file(p, p->aside, fn);
+
+	if (!err && rmdir(p->aside) < 0)
+		err = -errno;
+	if (err)
+		return err;
+	free(p->aside);
+	p->aside = NULL;
+	return 0;
+}
+
+static void put_back(struct parts *p)
+{
+	int err = p->aside ? empty_aside(p, move_back) : 0;
+
+	if (err)
+		log_error("older files of '%s' lie in '%s': %s", p->prefix, p->aside,
+			  log__err(err));
+}
+
+int parts__set_aside(struct parts *p)
 {
 	int err;
 
@@ -216,16 +296,39 @@ int parts__replace(struct parts *p)
 		return 0;
 	err = caller__files_as(p->caller);
 	if (!err)
-		err = each_file(p, take_away);
+		err = make_aside(p);
+	if (!err)
+		err = each_file(p, p->folder, move_aside);
 	if (!err && p->current)
 		err = take_name(p, p->current);
-	caller__files_as(NULL);
-	if (err)
+	if (err) {
 		log_error("cannot replace the files of '%s': %s", p->prefix, log__err(err));
-	else
-		p->replaces = false;
+		put_back(p);
+	}
+	caller__files_as(NULL);
+	p->replaces = err != 0;
 	return err;
 }
+
+int parts__replace(struct parts *p)
+{
+	int err;
+
+	if (!p->aside)
+		return 0;
+	err = caller__files_as(p->caller);
+	if (!err)
+		err = empty_aside(p, take_away);
+	caller__files_as(NULL);
+	if (err)
+		log_error("cannot remove older files of '%s', which lie in '%s': %s", p->prefix,
+			  p->aside, log__err(err));
+	free(p->aside);
+	p->aside = NULL;
+	return err;
+}
+
+/* ---- their ends ---- */
 
 void parts__ended(struct parts *p, struct part *which, struct trace_part *done)
 {
@@ -240,19 +343,13 @@ void parts__ended(struct parts *p, struct part *which, struct trace_part *done)
 static int give_name(const struct parts *p, unsigned int number)
 {
 	char from[4352], to[4352];
-	int err = 0;
+	int err;
 
 	path_of(p, number, true, from, sizeof(from));
 	path_of(p, number, false, to, sizeof(to));
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+	err = rename_to_new(AT_FDCWD, from, AT_FDCWD, to);
+	if (!err)
 		return 0;
-	if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot ask */
-		if (access(to, F_OK) == 0)
-			err = -EEXIST;
-		else if (rename(from, to) == 0)
-			return 0;
-	}
-	err = err ? err : -errno;
 	log_error("'%s' is complete, but cannot be called '%s': %s", from, to, log__err(err));
 	return err;
 }
@@ -315,16 +412,25 @@ int parts__close(struct parts *p)
 	return p->err;
 }
 
-void parts__discard(struct parts *p, struct part *before)
+static void remove_current(struct parts *p)
 {
 	char path[4352];
 
+	path_of(p, p->current->number, true, path, sizeof(path));
+	unlink(p->current->beside ? p->current->beside : path);
+}
+
+void parts__discard(struct parts *p, struct part *before)
+{
+	int err = p->current || p->aside ? caller__files_as(p->caller) : 0;
+
+	if (!err && p->current)
+		remove_current(p);
+	if (!err)
+		put_back(p);
+	caller__files_as(NULL);
 	if (!p->current)
 		return;
-	path_of(p, p->current->number, true, path, sizeof(path));
-	if (caller__files_as(p->caller) == 0)
-		unlink(p->current->beside ? p->current->beside : path);
-	caller__files_as(NULL);
 	free_part(p->current);
 	p->current = before;
 	p->number--;

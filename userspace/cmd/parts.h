@@ -23,6 +23,7 @@ struct parts {
 	struct part *first, **last; /* that have their end and are not durable yet */
 	struct part *current;	    /* NULL: none is being written */
 	bool replaces;		    /* those of an older recording, which are still there */
+	char *aside;		    /* NULL, or the folder where these have gone for now */
 	unsigned int number;	    /* of the newest */
 	unsigned int complete;	    /* the newest that is */
 	int err;		    /* the first of a file that could not be completed */
@@ -30,7 +31,7 @@ struct parts {
 
 /*
  * They are named after @path, with or without ".xpt". Files of such names that exist are refused
- * unless @force: then they stay until parts__replace(). @caller owns them. 0 or -errno (printed).
+ * unless @force: then they stay until parts__set_aside(). @caller owns them. 0 or -errno (printed).
  */
 int parts__init(struct parts *p, const char *path, bool force, uint64_t keep,
 		const struct caller *caller);
@@ -40,9 +41,13 @@ void parts__free(struct parts *p);
 int parts__create(struct parts *p);
 
 /*
- * The recording stands: those of the one before go, and the current one gets its name. 0 or -errno
- * (printed).
+ * Those of an older recording go into a folder beside, and the current one gets its name. Nothing
+ * is lost by it: parts__discard() puts them back. 0 or -errno (printed): then they are where they
+ * were.
  */
+int parts__set_aside(struct parts *p);
+
+/* The recording stands: what was set aside is removed. 0 or -errno (printed). */
 int parts__replace(struct parts *p);
 
 /*
@@ -59,7 +64,10 @@ void parts__look(struct parts *p);
  */
 int parts__close(struct parts *p);
 
-/* Remove the current one: nothing was recorded. @before, or NULL, is the current one again. */
+/*
+ * Remove the current one: nothing was recorded. @before, or NULL, is the current one again. What
+ * was set aside is put back.
+ */
 void parts__discard(struct parts *p, struct part *before);
 
 /* "'x.0001.xpt' to 'x.0004.xpt'": those that there are, in @buf. */

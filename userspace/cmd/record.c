@@ -216,16 +216,30 @@ static int give_up_rights(const struct record *r)
 }
 
 /*
- * Files that were there go now: there is something better, the rights to do it are still ours, and
- * the target does not run yet. Numbered files need their names; one file may stay beside the old
- * one, and tries again at the end.
+ * What was there makes place for something better, and that can still be undone: numbered files
+ * need their names; one file may stay beside the old one until replace_old().
  */
-static int replace_old(struct record *r)
+static int set_old_aside(struct record *r)
 {
 	if (record_parts__used(&r->parts))
-		return parts__replace(&r->parts.files);
-	output__replace(&r->out);
+		return parts__set_aside(&r->parts.files);
+	output__exchange(&r->out);
 	return 0;
+}
+
+static int replace_old(struct record *r)
+{
+	return record_parts__used(&r->parts) ? parts__replace(&r->parts.files)
+					     : output__replace(&r->out);
+}
+
+/*
+ * A user's program must not run while we have rights that it has not. Root's has them all, and
+ * files in somebody else's folder may need them until it runs.
+ */
+static bool gives_up_early(const struct record *r)
+{
+	return r->launch && r->caller.uid != 0;
 }
 
 /* Everything up to the moment when the target begins to run. */
@@ -256,8 +270,8 @@ static int begin(struct record *r, char **argv)
 	if (!err)
 		err = write_target(r);
 	if (!err)
-		err = replace_old(r);
-	if (!err)
+		err = set_old_aside(r);
+	if (!err && gives_up_early(r))
 		err = give_up_rights(r);
 	if (err)
 		return err;
@@ -272,7 +286,7 @@ static int begin(struct record *r, char **argv)
 	return err;
 }
 
-/* The same for what runs already. Who may come later is looked at with our rights. */
+/* The same for what runs already. */
 static int begin_attached(struct record *r)
 {
 	bool grows = record_target__grows(&r->target);
@@ -283,9 +297,7 @@ static int begin_attached(struct record *r)
 	if (!err)
 		err = record_target__add(&r->target, r->recorder);
 	if (!err)
-		err = replace_old(r);
-	if (!err && !grows)
-		err = give_up_rights(r);
+		err = set_old_aside(r);
 	if (!err)
 		err = recorder__flush(r->recorder);
 	if (!err)
@@ -432,14 +444,23 @@ static int end_early(struct record *r)
 	return 128 + r->asked_by;
 }
 
+/* It has begun, and old files are dealt with. Who may come later is looked at with our rights. */
+static int give_up_late(const struct record *r)
+{
+	if (gives_up_early(r) || (!r->launch && record_target__grows(&r->target)))
+		return 0;
+	return give_up_rights(r);
+}
+
 static int record(struct record *r, char **argv)
 {
 	int err = *argv ? begin(r, argv) : begin_attached(r), replaced;
 
 	if (err)
 		return end_early(r);
-	replaced = output__replace(&r->out);
-	err = end(r, loop(r)) ?: replaced;
+	replaced = replace_old(r);
+	err = give_up_late(r);
+	err = end(r, err ? err : loop(r)) ?: replaced;
 	if (!r->launch)
 		return err ? EXIT_FAILED : EXIT_OK;
 	wait_target(r);

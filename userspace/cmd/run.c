@@ -153,7 +153,7 @@ static int open_trace(struct run *r)
 		r->trace_path = NULL;
 		return -ENOMEM;
 	}
-	return output__open(&r->trace, r->trace_path, false, &r->caller);
+	return output__open(&r->trace, r->trace_path, r->replaces, &r->caller);
 }
 
 /* Asked while hooks are loaded and attached. */
@@ -182,6 +182,13 @@ static int start_recorder(struct run *r)
 	return r->recorder ? recorder__start(r->recorder) : -errno;
 }
 
+static void drop_trace(struct run *r)
+{
+	recorder__free(r->recorder);
+	r->recorder = NULL;
+	output__discard(&r->trace);
+}
+
 /* Without a trace the workloads can still be measured. */
 static void begin_trace(struct run *r)
 {
@@ -191,10 +198,7 @@ static void begin_trace(struct run *r)
 		return;
 	if (!r->asked)
 		log_warning("running without a trace (--no-trace does so from the beginning)");
-	recorder__free(r->recorder);
-	r->recorder = NULL;
-	output__discard(&r->trace);
-	r->trace.fd = -1;
+	drop_trace(r);
 }
 
 static int end_trace(struct run *r)
@@ -268,6 +272,9 @@ static int prepare(struct run *r)
 			rmdir(r->dir);
 		return -EINTR;
 	}
+	err = run_dir__replace(r);
+	if (err)
+		return err;
 	tree__adopt();
 	return run_dir__write_config(r) ?: run_dir__write_machine(r);
 }
@@ -288,8 +295,10 @@ static int run_all(struct run *r)
 {
 	int err = prepare(r), e;
 
-	if (err)
+	if (err) {
+		drop_trace(r);
 		return err;
+	}
 	err = run_rows(r);
 	e = end_trace(r);
 	err = err ? err : e;

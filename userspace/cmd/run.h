@@ -53,6 +53,7 @@ struct run {
 	char *data_dir; /* of generated input */
 	char *dir;	/* results */
 	bool made_dir;	/* by us */
+	bool replaces;	/* what an earlier run left there, which still is */
 	struct output trace;
 	char *trace_path;
 	struct recorder *recorder; /* NULL: not traced */
@@ -110,6 +111,8 @@ bool child__finish(struct child *c);
 
 /* Create the directory of results. 0 or -errno, printed. */
 int run_dir__create(struct run *r);
+/* The run begins: results of an earlier one go, its trace, too. 0 or -errno, printed. */
+int run_dir__replace(struct run *r);
 /* config.json: everything that was asked, resolved. */
 int run_dir__write_config(const struct run *r);
 /* machine.json; again whenever more is known of the devices. */

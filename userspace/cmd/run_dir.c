@@ -140,7 +140,8 @@ static int make_named_dir(struct run *r)
 	empty = is_empty(r->dir);
 	if (empty != 0)
 		return empty < 0 ? empty : 0;
-	return r->o->force ? clear_dir(r->dir) : -ENOTEMPTY;
+	r->replaces = r->o->force;
+	return r->replaces ? 0 : -ENOTEMPTY;
 }
 
 int run_dir__create(struct run *r)
@@ -157,6 +158,13 @@ int run_dir__create(struct run *r)
 	else if (err)
 		log_error("cannot create '%s': %s", r->dir ? r->dir : "runs", log__err(err));
 	return err;
+}
+
+int run_dir__replace(struct run *r)
+{
+	int err = r->replaces ? clear_dir(r->dir) : 0;
+
+	return err ? err : output__replace(&r->trace);
 }
 
 /* ---- JSON files: whole or not at all ---- */

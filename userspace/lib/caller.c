@@ -118,7 +118,7 @@ void caller__free(struct caller *c)
 	*c = (struct caller){0};
 }
 
-static int drop_caps(void)
+int caller__drop_caps(void)
 {
 	cap_t none = cap_init();
 	int err = 0;
@@ -139,9 +139,9 @@ int caller__become(const struct caller *c, bool keep_caps)
 		if (setgroups(c->ngroups, c->groups) < 0 || setresgid(c->gid, c->gid, c->gid) < 0 ||
 		    setresuid(c->uid, c->uid, c->uid) < 0)
 			return -errno;
-		return drop_caps();
+		return caller__drop_caps();
 	}
-	return keep_caps ? 0 : drop_caps();
+	return keep_caps ? 0 : caller__drop_caps();
 }
 
 /* The groups that are ours while files are used as the caller. */

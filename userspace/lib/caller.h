@@ -34,6 +34,12 @@ void caller__free(struct caller *c);
 int caller__become(const struct caller *c, bool keep_caps);
 
 /*
+ * Drop the capabilities of the calling thread, which caller__become() of another does not reach: it
+ * has to do with what is open already only. 0 or -errno, nothing printed.
+ */
+int caller__drop_caps(void);
+
+/*
  * Where we are called through sudo: HOME, USER, LOGNAME and SHELL as the caller's own. Programs
  * that run as him would else look for root's files.
  */

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "userspace/lib/caller.h"
+
 #define STALL_MS 100
 
 struct sink {
@@ -61,6 +63,7 @@ static void *sync_thread(void *arg)
 {
 	struct sink *s = arg;
 
+	caller__drop_caps();
 	pthread_mutex_lock(&s->lock);
 	while (!s->ending) {
 		if (s->wanted)

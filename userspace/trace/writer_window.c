@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/lib/caller.h"
+
 #define PAD 8 /* bytes past a payload that its decoder may read */
 
 /* A round, shared with the files that are being made of it. */
@@ -178,6 +180,7 @@ static void *write_rounds(void *arg)
 	struct window_dump *d = arg;
 	int err = 0;
 
+	caller__drop_caps();
 	for (; !err && d->at < d->n; d->at++) {
 		err = each_chunk(d->rounds[d->at], d->w, write_chunk);
 		if (!err)
