@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Programs that do to their recorder what they can: it goes on, and records the others. */
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -420,12 +423,25 @@ Test(mark_hostile, unwatched_process)
 
 /* ---- other users ---- */
 
+/* Until @n processes have been let in or turned away. */
+static void poll_until_seen(struct mark_hub *h, uint64_t n)
+{
+	struct mark_hub_stats st;
+
+	do {
+		mark_hub__poll(h, check, NULL);
+		mark_hub__stats(h, &st);
+	} while (st.processes + st.refused < n);
+}
+
 static int run_as_nobody(struct mark_hub *h, bool as_target)
 {
+	struct mark_hub_stats before;
 	int go[2], status;
 	pid_t pid;
 
 	cr_assert_eq(pipe(go), 0);
+	mark_hub__stats(h, &before);
 	pid = fork();
 	if (!pid) {
 		close(go[1]);
@@ -433,8 +449,7 @@ static int run_as_nobody(struct mark_hub *h, bool as_target)
 	}
 	if (as_target)
 		cr_assert_eq(mark_hub__add_target(h, pid), 0);
-	usleep(100000);
-	mark_hub__poll(h, check, NULL);
+	poll_until_seen(h, before.processes + before.refused + 1);
 	close(go[1]);
 	waitpid(pid, &status, 0);
 	mark_hub__poll(h, check, NULL);
@@ -476,8 +491,7 @@ Test(mark_hostile, other_user_of_several_targets)
 		}
 		cr_assert_eq(mark_hub__add_target(h, pids[i]), 0);
 	}
-	usleep(100000);
-	mark_hub__poll(h, check, NULL);
+	poll_until_seen(h, 3);
 	close(go[1]);
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(waitpid(pids[i], &status, 0), pids[i]);
@@ -485,5 +499,100 @@ Test(mark_hostile, other_user_of_several_targets)
 	}
 	mark_hub__poll(h, check, NULL);
 	cr_assert_eq(nsteps, 6);
+	mark_hub__free(h);
+}
+
+static const struct mark_excuse no_files = {
+	.magic = MARK_EXCUSE, .abi = MARK_ABI, .err = EMFILE, .first = 1, .lost = 5};
+
+static void excuse_as_nobody(const struct mark_hub *h, pid_t whose)
+{
+	struct mark_excuse e = no_files;
+
+	if (setgid(65534) || setuid(65534))
+		_exit(77);
+	e.pid = (uint32_t)whose;
+	say(h, &e, sizeof(e), NULL, 0);
+	_exit(0);
+}
+
+/* Nobody speaks for the process of another user: it is named who came. */
+Test(mark_hostile, excuse_for_another_users_process, .init = cr_redirect_stderr)
+{
+	struct mark_hub *h = hub();
+	char said[256], want[64];
+	struct mark_hub_stats st;
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root to become another user");
+	log__set_level(LOG_WARNING);
+	mark_hub__allow(h, 65534);
+	pid = fork();
+	if (!pid)
+		excuse_as_nobody(h, getppid());
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(alive(h), 0);
+	mark_hub__stats(h, &st);
+	cr_expect(st.lost == 5 && st.refused == 1);
+	fflush(stderr);
+	cr_assert_not_null(fgets(said, sizeof(said), cr_get_redirected_stderr()));
+	snprintf(want, sizeof(want), "marks of process %d (uid 65534)", pid);
+	cr_expect_not_null(strstr(said, want), "said: %s", said);
+	mark_hub__free(h);
+}
+
+/* A target of another user, which stands still until it is told to end, and sends a child. */
+static pid_t start_target(const struct mark_hub *h, pid_t whose, int *go)
+{
+	int sent[2], until[2], status;
+	char c;
+	pid_t pid;
+
+	cr_assert(pipe2(sent, O_CLOEXEC) == 0 && pipe2(until, O_CLOEXEC) == 0);
+	pid = fork();
+	if (!pid) {
+		close(until[1]);
+		if (setgid(65534) || setuid(65534))
+			_exit(77);
+		pid = getpid();
+		if (!fork())
+			excuse_as_nobody(h, whose ? whose : pid);
+		if (wait(&status) < 0 || status || write(sent[1], "", 1) != 1)
+			_exit(1);
+		_exit(read(until[0], &c, 1) != 0);
+	}
+	close(sent[1]);
+	close(until[0]);
+	cr_assert_eq(read(sent[0], &c, 1), 1, "its child could not say it");
+	close(sent[0]);
+	*go = until[1];
+	return pid;
+}
+
+/* The child that a target sent is gone, but the target is there, and of its user. */
+Test(mark_hostile, excuse_by_a_child_of_a_target)
+{
+	struct mark_hub *h = hub();
+	struct mark_hub_stats st;
+	pid_t whose[] = {1, 0};
+	int go, status;
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root to become another user");
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = start_target(h, whose[i], &go);
+
+		cr_assert_eq(mark_hub__add_target(h, pid), 0);
+		cr_assert_eq(alive(h), 0);
+		mark_hub__stats(h, &st);
+		cr_expect_eq(st.lost, i ? 5 : 0, "for process %d: %llu", whose[i],
+			     (unsigned long long)st.lost);
+		close(go);
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		cr_assert_eq(status, 0);
+	}
 	mark_hub__free(h);
 }

@@ -142,8 +142,9 @@ static void about_altered(const struct report *r, struct speaker *sp)
 		    (unsigned long long)strange);
 	if (refused)
 		say(sp,
-		    "%llu times a process that wanted to mark was not let in%s%s%s: its steps are "
-		    "missing",
+		    "%llu times a process that wanted to mark was not let in%s%s%s: some of its "
+		    "steps "
+		    "may be missing",
 		    (unsigned long long)refused, why ? " (" : "", why ? why : "", why ? ")" : "");
 }
 

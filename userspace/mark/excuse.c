@@ -18,6 +18,7 @@
 struct errand {
 	const struct mark_where *where;
 	const struct mark_excuse *excuse;
+	bool own_files;
 	int err;
 };
 
@@ -30,8 +31,8 @@ static int send_it(const struct errand *e)
 }
 
 /*
- * In a process of its own, whose limits and descriptors are copies: it may use what the hard limit
- * allows, and close one for the socket's sake.
+ * In a process of its own, whose limits are copies: it may use what the hard limit allows; and, if
+ * its descriptors are copies too, close one for the socket's sake.
  */
 static int run_errand(void *arg)
 {
@@ -46,14 +47,19 @@ static int run_errand(void *arg)
 	rl.rlim_cur = rl.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &rl);
 	e->err = send_it(e);
-	if (e->err == -EMFILE && !close((int)rl.rlim_cur - 1))
+	if (e->own_files && e->err == -EMFILE && !close((int)rl.rlim_cur - 1))
 		e->err = send_it(e);
 	return 0;
 }
 
-/* As posix_spawn() does it: in our memory, while we wait, with no signal in between. */
+/*
+ * As posix_spawn() does it: in our memory, while we wait, with no signal in between. Whoever has
+ * copies of our descriptors closes them as it ends, which may take a file system of another machine
+ * its time.
+ */
 static int send_by_another(struct errand *e)
 {
+	const int share = CLONE_VM | CLONE_VFORK | (e->own_files ? 0 : CLONE_FILES);
 	const int flags = PROT_READ | PROT_WRITE;
 	sigset_t all, before;
 	char *stack;
@@ -66,7 +72,7 @@ static int send_by_another(struct errand *e)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	/* without SIGCHLD at its end, so that a program that waits for its children does not see it
 	 */
-	pid = clone(run_errand, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, e);
+	pid = clone(run_errand, stack + STACK_BYTES, share, e);
 	if (pid < 0)
 		e->err = -errno;
 	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
@@ -81,5 +87,8 @@ int mark_excuse__send(const struct mark_where *where, const struct mark_excuse *
 	struct errand e = {.where = where, .excuse = excuse, .err = -EMFILE};
 	int err = send_it(&e);
 
+	if (err == -EMFILE)
+		err = send_by_another(&e);
+	e.own_files = true;
 	return err == -EMFILE ? send_by_another(&e) : err;
 }

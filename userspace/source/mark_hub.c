@@ -22,6 +22,7 @@
 #include "userspace/mark/abi.h"
 #include "userspace/source/mark_drain.h"
 #include "userspace/source/mark_visitor.h"
+#include "userspace/source/proc.h"
 
 #define MAX_PROCESSES 4096
 #define MAX_WAIT_NS   10000000000ULL /* for a hello */
@@ -191,15 +192,25 @@ static void count_refused(struct mark_hub *h, const struct mark_visitor *v, cons
 }
 
 /*
- * One that could not make its rings says why, and how many marks that cost. Who comes may be
- * another process, which was sent: it is named as it calls itself.
+ * Whose excuse it is. Who comes may be a child that was sent, and ends: then it is believed whose,
+ * if that is a process of the same user. In a pid namespace of its own nobody knows it by that id.
  */
+static pid_t excused(const struct mark_visitor *v)
+{
+	pid_t pid = (pid_t)v->excuse.pid;
+	uint32_t uid;
+
+	return pid > 0 && !proc__uid(pid, &uid) && uid == v->cred.uid ? pid : v->cred.pid;
+}
+
+/* One that could not make its rings says why, and how many marks that cost. */
 static void take_excuse(struct mark_hub *h, const struct mark_visitor *v)
 {
 	const struct mark_excuse *e = &v->excuse;
+	pid_t pid = excused(v);
 	char why[MARK_WHY_MAX];
 
-	if (!may_mark(h, &v->cred))
+	if (!may_mark(h, &v->cred) && !mark_targets__have(&h->targets, pid))
 		return;
 	if (e->lost > MARK_LOST_MAX) /* nobody can have lost so much */
 		h->ringless_bad++;
@@ -216,7 +227,7 @@ static void take_excuse(struct mark_hub *h, const struct mark_visitor *v)
 	else
 		snprintf(why, sizeof(why), "it cannot make memory to share: %s",
 			 log__err(e->err < 4096 ? (int)e->err : EINVAL));
-	refuse(h, (pid_t)e->pid, v->cred.uid, why);
+	refuse(h, pid, v->cred.uid, why);
 }
 
 /* Take the visitor's region, with the process that it is if we do not know it. */
