@@ -79,17 +79,7 @@ static double cost_of(const struct source *s, enum rec_hook_id hook)
 
 static int write_hook(struct source *s, enum rec_hook_id hook, const struct hook_report *r)
 {
-	const char *const texts[] = {r->way, r->reason};
-	const struct rec_hook rec = {
-		.hdr = {.type = REC_HOOK, .time_ns = hostclock__now()},
-		.hook = hook,
-		.state = r->state,
-		.rung = r->rung,
-		.err = r->err,
-		.cost_ns = cost_of(s, hook),
-	};
-
-	return trace_writer__append_text(s->writer, TRACE_RING_META, &rec.hdr, texts, 2);
+	return hook_report__write(r, s->writer, hook, cost_of(s, hook));
 }
 
 static int write_hooks(struct source *s)

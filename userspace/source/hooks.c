@@ -277,19 +277,6 @@ const struct hook_report *hooks__probe_report(struct hooks *h, const struct prob
 	return hooks__report(h, p->hook);
 }
 
-bool hook_report__leaves_out(const struct hook_report *r, const char *probe)
-{
-	const char *list = r->without;
-	size_t len = strlen(probe), n;
-
-	for (; list && *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if (n == len && memcmp(list, probe, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool hooks__plain(const struct hooks *h)
 {
 	return h->plain;

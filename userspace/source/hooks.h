@@ -13,6 +13,7 @@
 #include "bpf/include/events.h"
 #include "bpf/include/shared.h"
 #include "userspace/pmu/event.h"
+#include "userspace/source/hook_report.h"
 #include "userspace/source/probe_list.h"
 #include "userspace/source/ring.h"
 
@@ -33,19 +34,6 @@ struct hooks_opts {
 	bool (*interrupted)(void *arg);
 	void *arg;
 };
-
-struct hook_report {
-	enum rec_hook_state state;
-	unsigned int rung;
-	int err;	     /* why the way above was not taken, or why none was: -errno or 0 */
-	char way[64];	     /* "tp_btf", ...; of parts: "fence tp_btf, job tp_btf" */
-	const char *without; /* NULL, or probes of the family that this way does not record */
-	bool partial;	     /* some of what was asked for is refused: the reason says what */
-	char reason[512];    /* what is missing and the remedy; "" where nothing is */
-};
-
-/* Does the way that was taken record nothing of that probe? */
-bool hook_report__leaves_out(const struct hook_report *r, const char *probe);
 
 /*
  * Load what the probes want. NULL with errno only when memory is short, or EINTR: interrupted.

@@ -57,24 +57,18 @@ static int load_described(struct bpf_object *obj, const char *module, bool *of_m
 	return n;
 }
 
-#define OPEN_DMA(name, why)                                                                        \
-	int open_##name(struct hooks *h, struct family *f)                                         \
-	{                                                                                          \
-		struct name##_bpf *s = name##_bpf__open();                                         \
-		int n;                                                                             \
-                                                                                                   \
-		if (!s)                                                                            \
-			return -errno;                                                             \
-		ADOPT(f, s);                                                                       \
-		n = load_described(s->obj, NULL, NULL);                                            \
-		if (n == 0)                                                                        \
-			f->lack = why;                                                             \
-		return n > 0 ? 0 : n ?: -ENOENT;                                                   \
-	}
+static int set_described(struct family *f, struct bpf_object *obj, const char *lack)
+{
+	int n = load_described(obj, NULL, NULL);
 
-OPEN_DMA(gpu_dma, NO_DMA_EVENTS)
-OPEN_DMA(gpu_dma_func, NO_DMA_FUNCTIONS)
-OPEN_DMA(gpu_dma_kprobe, NO_DMA_FUNCTIONS)
+	if (n == 0)
+		f->lack = lack;
+	return n > 0 ? 0 : n ?: -ENOENT;
+}
+
+OPEN_OBJECT(gpu_dma, 0, set_described(f, s->obj, NO_DMA_EVENTS))
+OPEN_OBJECT(gpu_dma_func, 0, set_described(f, s->obj, NO_DMA_FUNCTIONS))
+OPEN_OBJECT(gpu_dma_kprobe, 0, set_described(f, s->obj, NO_DMA_FUNCTIONS))
 
 /* The place of field @name of @event; 0 if there is none. */
 static uint32_t field_of(const struct hooks *h, const char *event, const char *name)
@@ -144,21 +138,15 @@ static int set_dma_fields(struct hooks *h, struct gpu_dma_plain_bpf *s)
 	return n;
 }
 
-int open_gpu_dma_plain(struct hooks *h, struct family *f)
+static int set_dma(struct hooks *h, struct family *f, struct gpu_dma_plain_bpf *s)
 {
-	struct gpu_dma_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = gpu_dma_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
 	if (set_dma_fields(h, s))
 		return 0;
 	f->lack = NO_DMA_EVENTS;
 	return -ENOENT;
 }
+
+OPEN_OBJECT(gpu_dma_plain, NO_TRACEFS(h), set_dma(h, f, s))
 
 /* ---- fence ---- */
 
@@ -206,21 +194,15 @@ int open_gpu_fence_nameless(struct hooks *h, struct family *f)
 	return open_fence(h, f, false);
 }
 
-int open_gpu_fence_plain(struct hooks *h, struct family *f)
+static int set_fence_plain(const struct hooks *h, struct family *f, struct gpu_fence_plain_bpf *s)
 {
-	struct gpu_fence_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = gpu_fence_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
 	if (FIND_FENCE_FIELDS(h, s))
 		return 0;
 	f->lack = NO_FENCES;
 	return -ENOENT;
 }
+
+OPEN_OBJECT(gpu_fence_plain, NO_TRACEFS(h), set_fence_plain(h, f, s))
 
 int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key, const void *value),
 		       int (*wait)(void *arg, const void *key, const void *value), void *arg)
@@ -249,17 +231,12 @@ static int no_sched(struct family *f)
 	return -ENXIO;
 }
 
-int open_gpu_job(struct hooks *h, struct family *f)
+static int set_job(const struct hooks *h, struct family *f, struct gpu_job_bpf *s)
 {
-	struct gpu_job_bpf *s = gpu_job_bpf__open();
 	const struct kernel_facts *k = &h->facts;
 	bool of_module = false;
-	int n;
+	int n = load_described(s->obj, SCHED_MODULE, &of_module);
 
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	n = load_described(s->obj, SCHED_MODULE, &of_module);
 	if (n == 0 || n == -ENOENT)
 		return no_sched(f);
 	/* if it cannot be loaded, this is why */
@@ -268,6 +245,8 @@ int open_gpu_job(struct hooks *h, struct family *f)
 		f->lack = NO_MODULES;
 	return n > 0 ? 0 : n;
 }
+
+OPEN_OBJECT(gpu_job, 0, set_job(h, f, s))
 
 /* Of the tracepoint's two names the one that is there; false if none is. */
 static bool find_job_event(const struct hooks *h, struct bpf_program *old, struct bpf_program *new,
@@ -291,16 +270,8 @@ static bool find_job_event(const struct hooks *h, struct bpf_program *old, struc
 	return false;
 }
 
-int open_gpu_job_plain(struct hooks *h, struct family *f)
+static int set_job_plain(struct hooks *h, struct family *f, struct gpu_job_plain_bpf *s)
 {
-	struct gpu_job_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = gpu_job_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
 	if (find_job_event(h, s->progs.drm_sched_job, s->progs.drm_sched_job_queue,
 			   &s->rodata->at_queue) &&
 	    find_job_event(h, s->progs.drm_run_job, s->progs.drm_sched_job_run,
@@ -310,6 +281,8 @@ int open_gpu_job_plain(struct hooks *h, struct family *f)
 		return 0;
 	return no_sched(f);
 }
+
+OPEN_OBJECT(gpu_job_plain, NO_TRACEFS(h), set_job_plain(h, f, s))
 
 int hooks__tell_jobs(struct hooks *h, int (*tell)(void *arg, const void *key, const void *value),
 		     void *arg)

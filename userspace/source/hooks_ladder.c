@@ -34,18 +34,17 @@
 
 /* ---- one function opens each object and sets its switches ---- */
 
-static int open_task(struct hooks *h, struct family *f)
-{
-	struct task_bpf *s = task_bpf__open();
+#define OPEN(name, cannot, set) static OPEN_OBJECT(name, cannot, set)
 
-	if (!s)
-		return -errno;
+static int set_task(const struct hooks *h, struct task_bpf *s)
+{
 	s->rodata->follows = h->opts.attach;
 	bpf_program__set_autoload(s->progs.cgroup_attach_task, h->opts.attach);
 	s->rodata->exit_by_sched = h->family[REC_HOOK_SCHED].obj != NULL;
-	ADOPT(f, s);
 	return 0;
 }
+
+OPEN(task, 0, set_task(h, s))
 
 #define OPEN_SCHED(name, may)                                                                      \
 	static int open_##name(struct hooks *h, struct family *f)                                  \
@@ -121,18 +120,7 @@ static int set_task_fields(struct hooks *h, struct task_plain_bpf *s)
 	return 0;
 }
 
-static int open_task_plain(struct hooks *h, struct family *f)
-{
-	struct task_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = task_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return set_task_fields(h, s);
-}
+OPEN(task_plain, NO_TRACEFS(h), set_task_fields(h, s))
 
 static int set_sched_fields(struct hooks *h, struct sched_plain_bpf *s)
 {
@@ -147,18 +135,7 @@ static int set_sched_fields(struct hooks *h, struct sched_plain_bpf *s)
 	return 0;
 }
 
-static int open_sched_plain(struct hooks *h, struct family *f)
-{
-	struct sched_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = sched_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return set_sched_fields(h, s);
-}
+OPEN(sched_plain, NO_TRACEFS(h), set_sched_fields(h, s))
 
 static int open_syscall_plain(struct hooks *h, struct family *f)
 {
@@ -178,50 +155,19 @@ static int open_syscall_plain(struct hooks *h, struct family *f)
 	return count_calls(h, s->maps.agg, (bool *)&s->rodata->probe_agg, &s->data->agg_turn);
 }
 
-static int open_fault(struct hooks *h, struct family *f)
+static int set_fault(const struct hooks *h, struct fault_bpf *s)
 {
-	struct fault_bpf *s = fault_bpf__open();
-
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	if (!h->facts.trace_page_fault)
-		return 0;
-	bpf_program__set_autoload(s->progs.page_fault_user, true);
-	bpf_program__set_autoload(s->progs.page_fault_kernel, true);
+	bpf_program__set_autoload(s->progs.page_fault_user, h->facts.trace_page_fault);
+	bpf_program__set_autoload(s->progs.page_fault_kernel, h->facts.trace_page_fault);
 	return 0;
 }
 
-static int open_fault_plain(struct hooks *h, struct family *f)
+OPEN(fault, 0, set_fault(h, s))
+OPEN(fault_plain, 0, 0)
+OPEN(irq, 0, 0)
+
+static int set_irq_fields(struct hooks *h, struct irq_plain_bpf *s)
 {
-	struct fault_plain_bpf *s = fault_plain_bpf__open();
-
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return 0;
-}
-
-static int open_irq(struct hooks *h, struct family *f)
-{
-	struct irq_bpf *s = irq_bpf__open();
-
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return 0;
-}
-
-static int open_irq_plain(struct hooks *h, struct family *f)
-{
-	struct irq_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = irq_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
 	FIELD(h, "irq/irq_handler_entry", "irq", (uint32_t *)&s->rodata->at_entry_irq);
 	FIELD(h, "irq/irq_handler_entry", "name", (uint32_t *)&s->rodata->at_entry_name);
 	FIELD(h, "irq/irq_handler_exit", "irq", (uint32_t *)&s->rodata->at_exit_irq);
@@ -231,26 +177,11 @@ static int open_irq_plain(struct hooks *h, struct family *f)
 	return 0;
 }
 
-static int open_lock(struct hooks *h, struct family *f)
+OPEN(irq_plain, NO_TRACEFS(h), set_irq_fields(h, s))
+OPEN(lock, 0, 0)
+
+static int set_lock_fields(struct hooks *h, struct lock_plain_bpf *s)
 {
-	struct lock_bpf *s = lock_bpf__open();
-
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return 0;
-}
-
-static int open_lock_plain(struct hooks *h, struct family *f)
-{
-	struct lock_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = lock_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
 	FIELD(h, "lock/contention_begin", "lock_addr", (uint32_t *)&s->rodata->at_begin_lock);
 	FIELD(h, "lock/contention_begin", "flags", (uint32_t *)&s->rodata->at_begin_flags);
 	FIELD(h, "lock/contention_end", "lock_addr", (uint32_t *)&s->rodata->at_end_lock);
@@ -258,33 +189,22 @@ static int open_lock_plain(struct hooks *h, struct family *f)
 	return 0;
 }
 
-static int open_reclaim(struct hooks *h, struct family *f)
-{
-	struct reclaim_bpf *s = reclaim_bpf__open();
+OPEN(lock_plain, NO_TRACEFS(h), set_lock_fields(h, s))
 
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	if (!h->facts.trace_memcg_reclaim)
-		return 0;
-	bpf_program__set_autoload(s->progs.memcg_begin, true);
-	bpf_program__set_autoload(s->progs.memcg_end, true);
+static int set_reclaim(const struct hooks *h, struct reclaim_bpf *s)
+{
+	bpf_program__set_autoload(s->progs.memcg_begin, h->facts.trace_memcg_reclaim);
+	bpf_program__set_autoload(s->progs.memcg_end, h->facts.trace_memcg_reclaim);
 	return 0;
 }
+
+OPEN(reclaim, 0, set_reclaim(h, s))
 
 #define DIRECT_END "vmscan/mm_vmscan_direct_reclaim_end"
 #define MEMCG_END  "vmscan/mm_vmscan_memcg_reclaim_end"
 
-static int open_reclaim_plain(struct hooks *h, struct family *f)
+static int set_reclaim_fields(struct hooks *h, struct reclaim_plain_bpf *s)
 {
-	struct reclaim_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = reclaim_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
 	FIELD(h, DIRECT_END, "nr_reclaimed", (uint32_t *)&s->rodata->at_direct_pages);
 	if (tracefs__field(h->facts.tracefs, MEMCG_END, "nr_reclaimed",
 			   (uint32_t *)&s->rodata->at_memcg_pages))
@@ -294,18 +214,17 @@ static int open_reclaim_plain(struct hooks *h, struct family *f)
 	return 0;
 }
 
-static int open_block(struct hooks *h, struct family *f)
-{
-	struct block_bpf *s = block_bpf__open();
+OPEN(reclaim_plain, NO_TRACEFS(h), set_reclaim_fields(h, s))
 
-	if (!s)
-		return -errno;
+static int set_block(const struct hooks *h, struct block_bpf *s)
+{
 	s->rodata->rq_after_queue = h->facts.rq_after_queue;
 	s->rodata->rq_status = h->facts.rq_status;
 	bpf_program__set_autoload(s->progs.block_rq_merge, h->facts.rq_merge);
-	ADOPT(f, s);
 	return 0;
 }
+
+OPEN(block, 0, set_block(h, s))
 
 static int set_block_fields(struct hooks *h, struct block_plain_bpf *s)
 {
@@ -323,18 +242,7 @@ static int set_block_fields(struct hooks *h, struct block_plain_bpf *s)
 	return 0;
 }
 
-static int open_block_plain(struct hooks *h, struct family *f)
-{
-	struct block_plain_bpf *s;
-
-	if (!*h->facts.tracefs)
-		return -ENODEV;
-	s = block_plain_bpf__open();
-	if (!s)
-		return -errno;
-	ADOPT(f, s);
-	return set_block_fields(h, s);
-}
+OPEN(block_plain, NO_TRACEFS(h), set_block_fields(h, s))
 
 /* The kernel runs no program at a classic tracepoint inside of another such one or of perf's. */
 #define SKIPPED ", nor what happens while another hook's program runs"

@@ -103,6 +103,29 @@ extern const struct ladder ladders[];
 	} while (0)
 
 /*
+ * Define open_NAME() of the object NAME. @cannot: 0, or as -errno why it cannot be used here; @set:
+ * sets its switches, 0 or -errno. Both see h, f and, the latter, the skeleton s.
+ */
+#define OPEN_OBJECT(name, cannot, set)                                                             \
+	int open_##name(struct hooks *h, struct family *f)                                         \
+	{                                                                                          \
+		struct name##_bpf *s;                                                              \
+		int err = (cannot);                                                                \
+                                                                                                   \
+		(void)h;                                                                           \
+		if (err)                                                                           \
+			return err;                                                                \
+		s = name##_bpf__open();                                                            \
+		if (!s)                                                                            \
+			return -errno;                                                             \
+		ADOPT(f, s);                                                                       \
+		return (set);                                                                      \
+	}
+
+/* Programs on classic tracepoints read fields whose places tracefs tells. */
+#define NO_TRACEFS(h) (*(h)->facts.tracefs ? 0 : -ENODEV)
+
+/*
  * Call @each with each key and value of the family's hash map @name until it returns other than 0,
  * which is returned; or -errno. None comes twice; what changes meanwhile may come or not.
  */

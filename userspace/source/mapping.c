@@ -52,10 +52,8 @@ int mapping__each(pid_t pid, int (*fn)(void *arg, struct mapping *m), void *arg)
 		return -errno;
 	while (!err && getline(&line, &size, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		if (mapping__parse(&m, line) || !(m.prot & PROT_EXEC))
-			continue;
-		mapping__complete(&m, pid);
-		err = fn(arg, &m);
+		if (mapping__parse(&m, line) == 0 && m.prot & PROT_EXEC)
+			err = fn(arg, &m);
 	}
 	free(line);
 	fclose(f);

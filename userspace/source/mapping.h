@@ -22,7 +22,7 @@ int mapping__parse(struct mapping *m, const char *line);
 
 /*
  * Call @fn with each mapping of @pid that can be executed, until it returns other than 0, which is
- * returned; or -errno.
+ * returned; or -errno. What the line does not tell is for mapping__complete().
  */
 int mapping__each(pid_t pid, int (*fn)(void *arg, struct mapping *m), void *arg);
 

@@ -9,13 +9,13 @@
 #include "userspace/lib/map.h"
 #include "userspace/mark/abi.h"
 #include "userspace/mark/cost.h"
+#include "userspace/source/hook_report.h"
 #include "userspace/source/mark.h"
 #include "userspace/source/mark_env.h"
 #include "userspace/source/mark_hub.h"
 #include "userspace/source/mark_paths.h"
 #include "userspace/source/probe.h"
 #include "userspace/source/source.h"
-#include "userspace/trace/records.h"
 
 #define MAX_NAMES      65536 /* remembered; names beyond them may stand in the trace twice */
 #define MIN_RING_BYTES (64U << 10)
@@ -52,19 +52,11 @@ static int write_record(void *arg, const struct rec *rec)
 				    rec);
 }
 
-static int write_hook(struct source *s, uint64_t now)
+static int write_hook(struct source *s)
 {
-	struct rec_hook hook = {
-		.hdr = {.type = REC_HOOK, .time_ns = now},
-		.hook = REC_HOOK_MARK,
-		.state = REC_HOOK_ATTACHED,
-		.cost_ns = mark_cost__measure(),
-	};
-	const char *texts[] = {"shared memory", ""};
-	uint64_t buf[(sizeof(hook) + 64) / 8];
+	const struct hook_report r = {.state = REC_HOOK_ATTACHED, .way = "shared memory"};
 
-	return trace_writer__append(s->writer, TRACE_RING_META,
-				    record__build(buf, sizeof(buf), &hook.hdr, texts, 2));
+	return hook_report__write(&r, s->writer, REC_HOOK_MARK, mark_cost__measure());
 }
 
 /* There are no hits: how many marks a program made is known from what came and what was lost. */
@@ -174,7 +166,7 @@ fail:
 
 static int mark_start(struct source *s)
 {
-	return s->hub ? write_hook(s, mark_hub__now()) : 0;
+	return s->hub ? write_hook(s) : 0;
 }
 
 static int mark_add(struct source *s, pid_t pid)

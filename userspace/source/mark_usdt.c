@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bpf/hooks/mark.skel.h"
+#include "userspace/source/mapping.h"
 
 #define PROVIDER     "xpugap"
 #define NOTES	     ".note.stapsdt"
@@ -167,51 +168,46 @@ out:
 	return seen ? seen->found : 0;
 }
 
+struct visit {
+	struct mark_usdt *u;
+	pid_t pid;
+	int files, failed;
+};
+
 /*
  * The file behind a mapping, as the process sees it; by way of map_files where it was deleted or
  * replaced since.
  */
-static int visit_mapping(struct mark_usdt *u, pid_t pid, const char *range, const char *name,
-			 unsigned long ino)
+static int visit_mapping(void *arg, struct mapping *m)
 {
+	struct visit *v = arg;
 	char path[64 + 4096];
 	struct stat st;
+	int ret;
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name);
-	if (stat(path, &st) || st.st_ino != ino)
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%s", pid, range);
-	return visit(u, path);
+	if (m->path[0] != '/' || m->path[1] == '/')
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", v->pid, m->path);
+	if (stat(path, &st) || st.st_ino != m->inode)
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", v->pid,
+			 (unsigned long long)m->addr, (unsigned long long)(m->addr + m->len));
+	ret = visit(v->u, path);
+	if (ret > 0)
+		v->files++;
+	else if (ret < 0 && (!v->failed || ret == -ENOMEM))
+		v->failed = ret;
+	return v->failed == -ENOMEM;
 }
 
 int mark_usdt__attach(struct mark_usdt *u, pid_t pid, int *failed)
 {
-	char path[64], *line = NULL, range[64], perms[8];
-	unsigned long ino;
-	size_t size = 0;
-	int ret, n = 0, name;
-	FILE *f;
+	struct visit v = {.u = u, .pid = pid};
+	int err;
 
-	*failed = 0;
 	elf_version(EV_CURRENT);
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (*failed != -ENOMEM && getline(&line, &size, f) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		name = 0;
-		if (sscanf(line, "%63s %7s %*s %*s %lu %n", range, perms, &ino, &name) < 3 ||
-		    !name || line[name] != '/' || perms[2] != 'x')
-			continue;
-		ret = visit_mapping(u, pid, range, line + name, ino);
-		if (ret > 0)
-			n++;
-		else if (ret < 0 && (!*failed || ret == -ENOMEM))
-			*failed = ret;
-	}
-	free(line);
-	fclose(f);
-	return n;
+	err = mapping__each(pid, visit_mapping, &v);
+	*failed = v.failed;
+	return err < 0 ? err : v.files;
 }
 
 void mark_usdt__free(struct mark_usdt *u)

@@ -75,21 +75,6 @@ static int put_map(struct source *s, uint16_t ring, const struct mapping *m, uin
 	return trace_writer__append_text(s->writer, ring, &rec.hdr, texts, 2);
 }
 
-static int write_hook(struct source *s)
-{
-	const struct hook_report *r = &s->report;
-	const char *const texts[] = {r->way, r->reason};
-	const struct rec_hook rec = {
-		.hdr = {.type = REC_HOOK, .time_ns = hostclock__now()},
-		.hook = REC_HOOK_SIDEBAND,
-		.state = r->state,
-		.rung = r->rung,
-		.err = r->err,
-	};
-
-	return trace_writer__append_text(s->writer, TRACE_RING_META, &rec.hdr, texts, 2);
-}
-
 static int write_count(struct source *s)
 {
 	const struct rec_hook_count rec = {
@@ -155,6 +140,7 @@ static int tell_present(void *arg, struct mapping *m)
 {
 	struct present *p = arg;
 
+	mapping__complete(m, p->pid);
 	return put_map(p->s, TRACE_RING_META, m, p->pid, p->pid, hostclock__now(), REC_MAP_PRESENT);
 }
 
@@ -377,7 +363,7 @@ static int sideband_start(struct source *s)
 	err = s->rings ? sideband_rings__start(s->rings) : 0;
 	if (err)
 		refuse(s, err, log__err(err));
-	return write_hook(s);
+	return hook_report__write(&s->report, s->writer, REC_HOOK_SIDEBAND, 0);
 }
 
 static int sideband_add(struct source *s, pid_t pid)
@@ -457,7 +443,7 @@ static int sideband_stop(struct source *s)
 		n = put_untold(s);
 	if (n >= 0)
 		n = write_count(s);
-	return n < 0 ? n : write_hook(s);
+	return n < 0 ? n : hook_report__write(&s->report, s->writer, REC_HOOK_SIDEBAND, 0);
 }
 
 static void sideband_stats(const struct source *s, struct source_stats *out)
