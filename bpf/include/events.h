@@ -796,7 +796,7 @@ enum rec_wait_call {
 	REC_WAIT_EPOLL = 3,   /* epoll_wait, epoll_pwait, epoll_pwait2 */
 	REC_WAIT_SLEEP = 4,   /* nanosleep, clock_nanosleep */
 	REC_WAIT_CHILD = 5,   /* wait4, waitid */
-	REC_WAIT_RESTART = 6, /* restart_syscall: one of the others goes on after a signal */
+	REC_WAIT_RESTART = 6, /* restart_syscall: another, or a futex's, goes on after a signal */
 };
 
 enum rec_wait_flags {
