@@ -67,7 +67,8 @@ struct rec {
 	X(10, RECLAIM, reclaim, "memory that a target must free before it gets some")              \
 	X(11, SAMPLE, sample, "what the target runs on the cpus, with stacks, at a frequency")     \
 	X(12, PMU, pmu, "counters of the processor and of the kernel, for each thread")            \
-	X(13, SIDEBAND, sideband, "what is mapped to be executed")
+	X(13, SIDEBAND, sideband, "what is mapped to be executed")                                 \
+	X(14, IO_URING, io_uring, "requests that programs make through io_uring")
 
 enum rec_hook_id {
 #define X(num, NAME, name, what) REC_HOOK_##NAME = num,
@@ -111,6 +112,7 @@ enum rec_hook_id {
  *   SAMPLE_EVENT    enum rec_sample_event
  *   STACK_KIND      enum rec_stack_kind
  *   STACK_BY        enum rec_stack_by
+ *   IO_URING_OP     enum rec_io_uring_op
  *   LEN             length in bytes of a part of the tail, a string, printed with the tail only
  *   ADDRS           the same of a part that is no string but a list of u64 addresses
  *   PAD             not printed
@@ -193,7 +195,10 @@ enum rec_hook_id {
 	R(112, STREAM_BLOCKED, stream_blocked, SYSCALL, NONE,                                      \
 	  "the recording ended inside such a call")                                                \
 	R(113, WAIT, wait, SYSCALL, NONE, "a call that waits returned")                            \
-	R(114, WAIT_BLOCKED, wait_blocked, SYSCALL, NONE, "the recording ended in such a call")
+	R(114, WAIT_BLOCKED, wait_blocked, SYSCALL, NONE, "the recording ended in such a call")    \
+	R(115, IO_URING, io_uring, IO_URING, NONE, "a request through io_uring was completed")     \
+	R(116, IO_URING_OPEN, io_uring_open, IO_URING, NONE,                                       \
+	  "the recording ended before such a request did")
 
 /* clang-format off */
 
@@ -551,6 +556,26 @@ enum rec_hook_id {
 	F(u64, start_ns, TIME) F(u64, timeout_ns, NS) F(u32, count, DEC) F(s32, fd, DEC) \
 	F(s32, pid, DEC) F(u16, flags, FLAGS) F(u8, call, WAIT_CALL) F(u8, pad, PAD)
 
+/*
+ * tid: who submitted it, at start_ns; duration_ns: from then to its completion, 0 where that was not
+ * seen; ret: the result that the program gets; offset: if REC_IO_URING_OFFSET is set; asked: bytes, 0
+ * where not known; inode, dev, mount, fs, mode: the file that it was about, 0 where there is none or
+ * it is not known; fd: that names the file, of the ring's own table with REC_IO_URING_FIXED, else -1;
+ * nth: of the request's completions, from 1; by: the task in which it was completed, if that is not
+ * tid; flags is enum rec_io_uring_flags
+ */
+#define REC_FIELDS_io_uring(F, A) \
+	F(u64, start_ns, TIME) F(u64, duration_ns, NS) F(s64, ret, RET) F(u64, offset, DEC) \
+	F(u64, inode, DEC) F(u32, asked, BYTES) F(u32, dev, DEV) F(u32, mount, DEC) \
+	F(u32, fs, HEX) F(u32, mode, MODE) F(s32, fd, DEC) F(u32, nth, DEC) F(u32, by, TID) \
+	F(u32, pad, PAD) F(u16, flags, FLAGS) F(u8, op, IO_URING_OP) F(u8, pad2, PAD)
+
+/* nth: completions that there were */
+#define REC_FIELDS_io_uring_open(F, A) \
+	F(u64, start_ns, TIME) F(u64, offset, DEC) F(u64, inode, DEC) F(u32, asked, BYTES) \
+	F(u32, dev, DEV) F(u32, mount, DEC) F(u32, fs, HEX) F(u32, mode, MODE) F(s32, fd, DEC) \
+	F(u32, nth, DEC) F(u16, flags, FLAGS) F(u8, op, IO_URING_OP) F(u8, pad, PAD)
+
 /* clang-format on */
 
 /* struct rec_NAME for every record */
@@ -872,6 +897,55 @@ enum rec_block_flags {
 	REC_BLOCK_SWAP = 32,	/* to or from swap space */
 	REC_BLOCK_WRITEBACK =
 		64, /* later, by a worker: tid is the target that last wrote the file */
+};
+
+/* clang-format off */
+
+/* the operations of io_uring with the kernel's own numbers (include/uapi/linux/io_uring.h) */
+#define REC_IO_URING_OPS(X) \
+	X(0, NOP, nop) X(1, READV, readv) X(2, WRITEV, writev) X(3, FSYNC, fsync) \
+	X(4, READ_FIXED, read_fixed) X(5, WRITE_FIXED, write_fixed) X(6, POLL_ADD, poll_add) \
+	X(7, POLL_REMOVE, poll_remove) X(8, SYNC_FILE_RANGE, sync_file_range) \
+	X(9, SENDMSG, sendmsg) X(10, RECVMSG, recvmsg) X(11, TIMEOUT, timeout) \
+	X(12, TIMEOUT_REMOVE, timeout_remove) X(13, ACCEPT, accept) \
+	X(14, ASYNC_CANCEL, async_cancel) X(15, LINK_TIMEOUT, link_timeout) \
+	X(16, CONNECT, connect) X(17, FALLOCATE, fallocate) X(18, OPENAT, openat) \
+	X(19, CLOSE, close) X(20, FILES_UPDATE, files_update) X(21, STATX, statx) \
+	X(22, READ, read) X(23, WRITE, write) X(24, FADVISE, fadvise) X(25, MADVISE, madvise) \
+	X(26, SEND, send) X(27, RECV, recv) X(28, OPENAT2, openat2) X(29, EPOLL_CTL, epoll_ctl) \
+	X(30, SPLICE, splice) X(31, PROVIDE_BUFFERS, provide_buffers) \
+	X(32, REMOVE_BUFFERS, remove_buffers) X(33, TEE, tee) X(34, SHUTDOWN, shutdown) \
+	X(35, RENAMEAT, renameat) X(36, UNLINKAT, unlinkat) X(37, MKDIRAT, mkdirat) \
+	X(38, SYMLINKAT, symlinkat) X(39, LINKAT, linkat) X(40, MSG_RING, msg_ring) \
+	X(41, FSETXATTR, fsetxattr) X(42, SETXATTR, setxattr) X(43, FGETXATTR, fgetxattr) \
+	X(44, GETXATTR, getxattr) X(45, SOCKET, socket) X(46, URING_CMD, uring_cmd) \
+	X(47, SEND_ZC, send_zc) X(48, SENDMSG_ZC, sendmsg_zc) \
+	X(49, READ_MULTISHOT, read_multishot) X(50, WAITID, waitid) \
+	X(51, FUTEX_WAIT, futex_wait) X(52, FUTEX_WAKE, futex_wake) \
+	X(53, FUTEX_WAITV, futex_waitv) X(54, FIXED_FD_INSTALL, fixed_fd_install) \
+	X(55, FTRUNCATE, ftruncate) X(56, BIND, bind) X(57, LISTEN, listen) \
+	X(58, RECV_ZC, recv_zc) X(59, EPOLL_WAIT, epoll_wait) X(60, READV_FIXED, readv_fixed) \
+	X(61, WRITEV_FIXED, writev_fixed) X(62, PIPE, pipe) X(63, NOP128, nop128) \
+	X(64, URING_CMD128, uring_cmd128)
+
+/* clang-format on */
+
+enum rec_io_uring_op {
+#define X(num, NAME, name) REC_IO_URING_OP_##NAME = num,
+	REC_IO_URING_OPS(X)
+#undef X
+};
+
+enum rec_io_uring_flags {
+	REC_IO_URING_OFFSET = 1,     /* offset is known */
+	REC_IO_URING_ASYNC = 2,	     /* it was queued for a thread of io-wq */
+	REC_IO_URING_SQPOLL = 4,     /* the kernel's thread that polls the ring submitted it: tid */
+	REC_IO_URING_FIXED = 8,	     /* fd is a place in the ring's table of files */
+	REC_IO_URING_LINK = 16,	     /* the next request of the chain waits for this one */
+	REC_IO_URING_MORE = 32,	     /* a completion of several: it goes on */
+	REC_IO_URING_SILENT = 64,    /* it was to post nothing if it succeeds */
+	REC_IO_URING_UNSEEN = 128,   /* how it ended is not known: its place was given to another */
+	REC_IO_URING_OVERFLOW = 256, /* there was no room in the queue of completions */
 };
 
 enum rec_span_kind {

@@ -5,8 +5,8 @@
 
 #include "bpf/include/arch.bpf.h"
 #include "bpf/include/calls.bpf.h"
+#include "bpf/include/told.bpf.h"
 
-#define MAX_TOLD      16384
 #define MAX_PARTS     40
 #define TEXT_MAX      1024 /* of type, mount point and path together; more is cut at the front */
 #define PART_MAX      255
@@ -72,20 +72,6 @@ const volatile bool probe_file = true;
 	X(287, PWRITE, VECTOR)                                                                     \
 	X(437, OPEN, OPEN)
 #endif
-
-struct told_key {
-	__u64 inode;
-	__u32 dev;
-	__u32 generation; /* a file that is made may get the number of one that is gone */
-};
-
-/* files that a FILE record told of, and on which mount; the oldest are forgotten and told again */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_TOLD);
-	__type(key, struct told_key);
-	__type(value, __u32);
-} told_files SEC(".maps");
 
 /* Where a path is put together, from its end. */
 struct path_text {
@@ -261,9 +247,9 @@ static __always_inline void put_texts(struct rec_file *rec, struct path_text *t,
 	rec->hdr.size = sizeof(*rec) + ((len + REC_ALIGN - 1) & ~(REC_ALIGN - 1));
 }
 
-/* Tell once what @file is, which @c is about. */
-static __always_inline void tell_file(struct hook_counts *h, struct task_struct *task,
-				      struct file *file, const struct file_call *c)
+/* Tell once what @file is, which @c of thread @tid is about. */
+static __always_inline void tell_file(struct hook_counts *h, __u32 tid, struct file *file,
+				      const struct file_call *c)
 {
 	struct told_key key = {.inode = c->inode, .dev = c->dev, .generation = c->generation};
 	__u32 *told = bpf_map_lookup_elem(&told_files, &key), zero = 0, mount = c->mount;
@@ -279,7 +265,7 @@ static __always_inline void tell_file(struct hook_counts *h, struct task_struct 
 	rec = ring__reserve(h, REC_FILE, sizeof(*rec) + TEXT_MAX + 8);
 	if (!rec)
 		return;
-	rec->hdr.tid = task->pid;
+	rec->hdr.tid = tid;
 	rec->hdr.time_ns = bpf_ktime_get_ns();
 	rec->inode = c->inode;
 	rec->dev = c->dev;
@@ -402,7 +388,7 @@ static __always_inline void file__enter(struct hook_counts *h, struct task_struc
 		if (!file)
 			return;
 		identify_file(c, file);
-		tell_file(h, task, file, c);
+		tell_file(h, task->pid, file, c);
 		read_arguments(c, file, regs, shape);
 	}
 	c->start_ns = bpf_ktime_get_ns();
@@ -422,7 +408,7 @@ static __always_inline bool file__opened(struct hook_counts *h, struct task_stru
 	if (!file)
 		return false;
 	identify_file(c, file);
-	tell_file(h, task, file, c);
+	tell_file(h, task->pid, file, c);
 	return true;
 }
 

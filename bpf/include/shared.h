@@ -413,6 +413,60 @@ struct gpu_job {
 	__u32 tid;
 };
 
+enum uring_state {
+	URING_MANY = 1, /* it may be completed more than once, and is known by its user_data, too */
+};
+
+/*
+ * struct uring_request - a request of io_uring that has not been completed; fields as in IO_URING
+ * @ring, @user_data: by which completions tell it that do not pass its address
+ * @nth: completions that there were
+ * @state: enum uring_state
+ * @cost_ns: what the hook took at its beginning; 0: not measured
+ * @generation: of the inode
+ */
+struct uring_request {
+	__u64 start_ns;
+	__u64 ring;
+	__u64 user_data;
+	__u64 offset;
+	__u64 inode;
+	__u32 asked;
+	__u32 dev;
+	__u32 mount;
+	__u32 fs;
+	__u32 mode;
+	__s32 fd;
+	__u32 tid;
+	__u32 nth;
+	__u16 flags;
+	__u8 op;
+	__u8 state;
+	__u32 cost_ns;
+	__u32 generation;
+	__u32 pad;
+};
+
+/* What a completion without its request's address tells: whose it may be. */
+struct uring_key {
+	__u64 ring;
+	__u64 user_data;
+};
+
+/*
+ * struct uring_result - completions for which the queue had no room
+ * @end_ns, @ret: of the first
+ * @n: requests that have not been found yet
+ * @mixed: there were several at a time: which is whose cannot be told
+ */
+struct uring_result {
+	__u64 end_ns;
+	__s32 ret;
+	__u32 n;
+	__u32 mixed;
+	__u32 pad;
+};
+
 /* struct job_at - offsets of fields in a classic tracepoint's data, 0 for those it does not have */
 struct job_at {
 	__u32 fence;

@@ -358,7 +358,7 @@ static __always_inline void look(struct hook_counts *h, struct task_struct *task
 	if (seen->kind == REC_STREAM_FIFO && !s->file.start_ns) {
 		__builtin_memset(&s->file, 0, sizeof(s->file));
 		identify_file(&s->file, file);
-		tell_file(h, task, file, &s->file);
+		tell_file(h, task->pid, file, &s->file);
 	}
 }
 

@@ -238,6 +238,49 @@ struct file {
 	long long f_pos;
 };
 
+/* of io_uring; since 6.0 */
+struct io_uring_sqe {
+	__u8 opcode;
+	__s32 fd;
+};
+
+struct io_uring_cqe {
+	__u64 user_data;
+	__s32 res;
+	__u32 flags;
+};
+
+struct io_ring_ctx {
+	unsigned int flags;
+};
+
+struct io_cqe {
+	__u64 user_data;
+	int fd;
+};
+
+/* its file lies where what its operation keeps does */
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+	unsigned int flags; /* since 6.8 twice as wide: the lower half is what is read */
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
+};
+
+struct kiocb {
+	long long ki_pos;
+};
+
+struct io_rw {
+	struct kiocb kiocb;
+	__u32 len;
+};
+
+struct io_sr_msg {
+	__u32 len; /* a plain int since some */
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;

@@ -31,6 +31,7 @@ has() {
 [ -d $events/dma_fence ] && has fence_events
 [ -d $events/gpu_scheduler ] && has jobs
 [ -d $events/gpu_scheduler ] && [ ! -e /sys/kernel/btf/gpu_sched ] && has jobs_builtin
+[ -d $events/io_uring ] && ! grep -qs 2 /proc/sys/kernel/io_uring_disabled && has io_uring
 # without a counter of cycles there is no unit "cpu", or it has no such event
 "$XPUGAP" list counters --json | jq -e '.counters[] | select(.name == "cycles") | .usable' >/dev/null &&
 	has cycles

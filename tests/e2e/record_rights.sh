@@ -47,7 +47,7 @@ for probe in task sched ioctl; do
 done
 "$XPUGAP" dump --json t >events || fail "dump"
 holds '[.[] | select(.type == "hook" and .fields.state == "refused")] | map(.fields.hook) |
-	unique == ["block", "fault", "gpu", "irq", "lock", "reclaim", "sched", "sideband", "syscall", "task"]'
+	unique == ["block", "fault", "gpu", "io_uring", "irq", "lock", "reclaim", "sched", "sideband", "syscall", "task"]'
 holds 'any(.type == "hook" and .fields.hook == "mark" and .fields.state == "attached")'
 holds 'any(.fields.value == "exited with status 0")'
 # nobody tells who lives on: there is nothing to wait for

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <string.h>
 
 #include "userspace/trace/records.h"
@@ -73,6 +74,30 @@ Test(records, what_is_not_there_is_not_found)
 	cr_assert_str_eq(record__value_name(REC_FMT_FUTEX_OP, REC_FUTEX_OP_LOCK_PI), "lock_pi");
 	cr_assert_str_eq(record__value_name(REC_FMT_FUTEX_OP, REC_FUTEX_OP_CALL), "futex_wait");
 	cr_assert_null(record__value_name(REC_FMT_FUTEX_OP, REC_FUTEX_OP_CALL + 1));
+	cr_assert_null(record__value_name(REC_FMT_IO_URING_OP, REC_IO_URING_OP_URING_CMD128 + 1));
+}
+
+/* The numbers are the kernel's: its own header has those that it had when that was made. */
+Test(records, operations_of_io_uring_are_the_kernels)
+{
+#define IS(NAME, name)                                                                             \
+	cr_expect_eq(REC_IO_URING_OP_##NAME, (int)IORING_OP_##NAME, "%s", #name);                  \
+	cr_expect_str_eq(record__value_name(REC_FMT_IO_URING_OP, IORING_OP_##NAME), #name)
+	IS(NOP, nop);
+	IS(READV, readv);
+	IS(POLL_ADD, poll_add);
+	IS(TIMEOUT, timeout);
+	IS(ACCEPT, accept);
+	IS(OPENAT, openat);
+	IS(READ, read);
+	IS(WRITE, write);
+	IS(RECV, recv);
+	IS(EPOLL_CTL, epoll_ctl);
+	IS(SHUTDOWN, shutdown);
+	IS(MSG_RING, msg_ring);
+	IS(SOCKET, socket);
+	IS(URING_CMD, uring_cmd);
+	IS(SENDMSG_ZC, sendmsg_zc);
 }
 
 static void expect_text(const struct rec *rec, unsigned int i, const char *expected)

@@ -139,6 +139,7 @@ struct again {
 	unsigned int ranges;
 	struct rec_unit_open unit;
 	struct rec_job_open job;
+	struct rec_io_uring_open uring;
 	uint64_t clock_ticks;
 	char facts[256]; /* "key=value " */
 };
@@ -166,6 +167,8 @@ static void look(int fd, struct again *a)
 			memcpy(&a->unit, ev.rec, sizeof(a->unit));
 		else if (ev.rec->type == REC_JOB_OPEN)
 			memcpy(&a->job, ev.rec, sizeof(a->job));
+		else if (ev.rec->type == REC_IO_URING_OPEN)
+			memcpy(&a->uring, ev.rec, sizeof(a->uring));
 		else if (ev.rec->type == REC_CLOCK)
 			a->clock_ticks = ((const struct rec_clock *)ev.rec)->ticks;
 		if (ev.rec->type != REC_META)
@@ -574,6 +577,39 @@ Test(trace_parts, say_again_which_requests_are_under_way)
 		  a.job.begun_ns == 1450 && a.job.hdr.time_ns == 2000);
 	next(3000, &a); /* nobody asked */
 	cr_expect_eq(a.types[REC_BLOCK_OPEN] + a.types[REC_FENCE_OPEN] + a.types[REC_JOB_OPEN], 0);
+	trace_writer__free(w);
+}
+
+#define URING_OPEN_AT(start, ...)                                                                  \
+	PUT(1800, 0, IO_URING_OPEN, io_uring_open, 10, .op = REC_IO_URING_OP_POLL_ADD,             \
+	    .start_ns = start, __VA_ARGS__)
+#define URING_AT(start, ...)                                                                       \
+	PUT(1900, 1, IO_URING, io_uring, 10, .op = REC_IO_URING_OP_POLL_ADD, .start_ns = start,    \
+	    .duration_ns = 1900 - (start), __VA_ARGS__)
+
+/* One that was completed for once goes on, and the next file knows how often that was. */
+Test(trace_parts, say_again_which_requests_of_io_uring_are_under_way)
+{
+	struct again a;
+
+	begin(file());
+	URING_OPEN_AT(1000, .nth = 1); /* nobody had asked */
+	trace_writer__ask(w);
+	URING_OPEN_AT(1500, .nth = 0);
+	URING_OPEN_AT(1600, .nth = 2);
+	PUT(1800, 0, IO_URING_OPEN, io_uring_open, 10, .op = REC_IO_URING_OP_READ,
+	    .start_ns = 1500);
+	URING_AT(1600, .nth = 3, .flags = REC_IO_URING_MORE);
+	URING_AT(1500, .nth = 1);
+	PUT(1900, 1, IO_URING, io_uring, 10, .op = REC_IO_URING_OP_READ, .start_ns = 1500,
+	    .flags = REC_IO_URING_UNSEEN); /* how it ended is not known, but that */
+	next(2000, &a);
+	cr_expect_eq(a.types[REC_IO_URING], 0);
+	cr_assert_eq(a.types[REC_IO_URING_OPEN], 1);
+	cr_expect(a.uring.hdr.tid == 10 && a.uring.start_ns == 1600 && a.uring.nth == 3 &&
+		  a.uring.hdr.time_ns == 2000 && a.uring.op == REC_IO_URING_OP_POLL_ADD);
+	next(3000, &a); /* nobody asked */
+	cr_expect_eq(a.types[REC_IO_URING_OPEN], 0);
 	trace_writer__free(w);
 }
 

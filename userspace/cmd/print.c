@@ -390,6 +390,7 @@ static void print_number(struct printer *p, const struct record_field *f, uint64
 	case REC_FMT_SAMPLE_EVENT:
 	case REC_FMT_STACK_KIND:
 	case REC_FMT_STACK_BY:
+	case REC_FMT_IO_URING_OP:
 		print_named(p, f->format, v);
 		break;
 	default:

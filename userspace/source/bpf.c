@@ -589,6 +589,53 @@ static int tell_job(void *arg, const void *key, const void *value)
 	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
 }
 
+/* What IO_URING and IO_URING_OPEN have in common, which are two types. */
+#define OF_URING(r)                                                                                \
+	.start_ns = (r)->start_ns, .offset = (r)->offset, .inode = (r)->inode,                     \
+	.asked = (r)->asked, .dev = (r)->dev, .mount = (r)->mount, .fs = (r)->fs,                  \
+	.mode = (r)->mode, .fd = (r)->fd, .op = (r)->op
+
+/* It ended, but the kernel said so without telling which request it was. */
+static int tell_uring_late(struct source *s, const struct uring_request *r,
+			   const struct uring_result *late)
+{
+	struct rec_io_uring rec = {
+		.hdr = {.type = REC_IO_URING,
+			.size = sizeof(rec),
+			.tid = r->tid,
+			.time_ns = hostclock__now()},
+		OF_URING(r),
+		.duration_ns = late->mixed ? 0 : late->end_ns - r->start_ns,
+		.ret = late->mixed ? 0 : late->ret,
+		.nth = r->nth + 1,
+		.flags = r->flags | REC_IO_URING_OVERFLOW | (late->mixed ? REC_IO_URING_UNSEEN : 0),
+	};
+
+	return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+}
+
+static int tell_uring(void *arg, const void *key, const void *value)
+{
+	const struct uring_request *r = value;
+	struct source *s = arg;
+	struct rec_io_uring_open rec = {
+		.hdr = {.type = REC_IO_URING_OPEN,
+			.size = sizeof(rec),
+			.tid = r->tid,
+			.time_ns = hostclock__now()},
+		OF_URING(r),
+		.nth = r->nth,
+		.flags = r->flags,
+	};
+	struct uring_result late;
+
+	(void)key;
+	if (!hooks__io_uring_late(s->hooks, r, &late))
+		return trace_writer__append(s->writer, TRACE_RING_META, &rec.hdr);
+	/* while the hooks run they tell of it when its place is used again */
+	return s->stopped ? tell_uring_late(s, r, &late) : 0;
+}
+
 /* Until the rings are empty: nothing new comes, but a record may still be being filled. */
 static int drain_all(struct source *s)
 {
@@ -619,7 +666,7 @@ static int tell_unfinished(struct source *s)
 	return err;
 }
 
-/* Requests to disks and GPUs that have begun and not ended, and waits for these. */
+/* Requests to disks, GPUs and io_uring that have begun and not ended, and waits for these. */
 static void tell_under_way(struct source *s)
 {
 	int err = hooks__tell_requests(s->hooks, tell_request, s);
@@ -632,6 +679,9 @@ static void tell_under_way(struct source *s)
 	err = hooks__tell_jobs(s->hooks, tell_job, s);
 	if (err)
 		log_debug("cannot tell of all open jobs: %s", log__err(err));
+	err = hooks__tell_io_uring(s->hooks, tell_uring, s);
+	if (err)
+		log_debug("cannot tell of all open requests of io_uring: %s", log__err(err));
 }
 
 static int bpf_stop(struct source *s)

@@ -70,6 +70,8 @@ static int make_maps(struct hooks *h)
 		return -errno;
 	h->maps_obj = h->maps->obj;
 	err = bpf_map__set_autocreate(h->plain ? h->maps->maps.tasks : h->maps->maps.tids, false);
+	if (!err && h->plain) /* files are not told of in this way */
+		err = bpf_map__set_autocreate(h->maps->maps.told_files, false);
 	if (!err)
 		err = bpf_map__set_max_entries(h->maps->maps.rings, h->ncpus);
 	if (!err)

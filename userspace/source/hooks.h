@@ -136,6 +136,14 @@ int hooks__tell_fences(struct hooks *h, int (*fence)(void *arg, const void *key,
 int hooks__tell_jobs(struct hooks *h, int (*tell)(void *arg, const void *key, const void *value),
 		     void *arg);
 
+/* The same of requests through io_uring: struct uring_request. */
+int hooks__tell_io_uring(struct hooks *h,
+			 int (*tell)(void *arg, const void *key, const void *value), void *arg);
+
+/* Has @r ended all the same, as the queue of completions had no room? @late says how. */
+bool hooks__io_uring_late(const struct hooks *h, const struct uring_request *r,
+			  struct uring_result *late);
+
 /*
  * Calls that are counted in the kernel. Each call of hooks__next_turn() begins another interval;
  * its number is that of the one before. hooks__each_agg() gives all totals to @each, and forgets

@@ -143,6 +143,11 @@ int open_gpu_fence(struct hooks *h, struct family *f);
 int open_gpu_fence_nameless(struct hooks *h, struct family *f);
 int open_gpu_fence_plain(struct hooks *h, struct family *f);
 
+/* hooks_io_uring.c: the objects of the io_uring hook */
+int open_io_uring(struct hooks *h, struct family *f);
+int open_io_uring_read(struct hooks *h, struct family *f);
+int open_io_uring_plain(struct hooks *h, struct family *f);
+
 struct family *ladder__family(struct hooks *h, const struct ladder *l);
 
 /* Load the family if it is wanted, by the first rung that works; what went wrong is reported. */

@@ -133,6 +133,30 @@ static void read_block(struct kernel_facts *k, const struct btf *btf)
 	}
 }
 
+/* How many arguments tracepoint @name passes, with a pointer of its own; 0: there is none. */
+static unsigned int count_passed(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t = tracepoint_proto(btf, name);
+
+	return t ? btf_vlen(t) : 0;
+}
+
+static void read_io_uring(struct kernel_facts *k, const struct btf *btf)
+{
+	unsigned int complete = count_passed(btf, "io_uring_complete");
+
+	k->trace_io_uring = complete != 0;
+	k->uring_entry = complete == 4; /* ring, request, entry */
+	k->uring_submit_req = count_passed(btf, "io_uring_submit_req") == 2;
+	/* not so before 6.0: some passed what is in a request, one by one */
+	k->uring_requests =
+		complete != 5 &&
+		(k->uring_submit_req || count_passed(btf, "io_uring_submit_sqe") == 3) &&
+		count_passed(btf, "io_uring_req_failed") == 4 &&
+		count_passed(btf, "io_uring_queue_async_work") == 3 &&
+		count_passed(btf, "io_uring_cqe_overflow") == 6;
+}
+
 static void read_btf(struct kernel_facts *k)
 {
 	libbpf_print_fn_t was = libbpf_set_print(NULL); /* that there is none is told otherwise */
@@ -153,6 +177,7 @@ static void read_btf(struct kernel_facts *k)
 	/* besides the tracepoint's own argument: preempt, prev, next, prev_state */
 	k->switch_has_state = t && btf_vlen(t) == 5;
 	read_block(k, btf);
+	read_io_uring(k, btf);
 	btf__free(btf);
 }
 

@@ -33,6 +33,10 @@ struct kernel_facts {
 	bool rq_merge;		  /* there is block_rq_merge */
 	bool rq_status;		  /* block_rq_complete passes a blk_status_t, not an errno */
 	bool trace_fence;	  /* there are tracepoints of fences */
+	bool trace_io_uring;	  /* ... of io_uring */
+	bool uring_requests;	  /* these pass the requests */
+	bool uring_submit_req;	  /* there is io_uring_submit_req, not io_uring_submit_sqe */
+	bool uring_entry;	  /* io_uring_complete passes an entry of the queue */
 	bool rdonly_cast;	  /* bpf_rdonly_cast() */
 	bool var_preempt_count;	  /* there is a variable __preempt_count */
 	bool var_pcpu_hot;	  /* ... or pcpu_hot */

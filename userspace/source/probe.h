@@ -18,6 +18,8 @@
 	X(futex, SYSCALL, true, "waits for locks of the program: owner and waker where known")     \
 	X(stream, SYSCALL, false, "calls for pipes and sockets: both ends, bytes, duration")       \
 	X(wait, SYSCALL, false, "calls that wait: poll, select, epoll, sleep, wait for children")  \
+	X(io_uring, IO_URING, true,                                                                \
+	  "requests through io_uring: operation, file, result, duration")                          \
 	X(fault, FAULT, true, "page faults: address, kind, duration")                              \
 	X(irq, IRQ, true, "interrupt handlers and softirqs that hold up or wake the target")       \
 	X(lock, LOCK, true, "waits for the kernel's own locks, and who holds them")                \

@@ -68,6 +68,8 @@ const uint8_t trace_carry_types[REC_TYPE_MAX] = {
 	[REC_STREAM_BLOCKED] = ASKED,
 	[REC_WAIT] = ASKED,
 	[REC_WAIT_BLOCKED] = ASKED,
+	[REC_IO_URING] = ASKED,
+	[REC_IO_URING_OPEN] = ASKED,
 };
 
 /*

@@ -144,7 +144,7 @@ static int call_feed(struct trace_carry *c, const struct rec *rec)
 	return carry__keep(&c->calls, call_key(rec), rec, rec->size);
 }
 
-/* ---- requests to disks and GPUs, and waits for these ---- */
+/* ---- requests to disks, GPUs and io_uring, and waits for these ---- */
 
 /* What tells one from all others, from its beginning or from its end. */
 struct request {
@@ -223,6 +223,31 @@ static void of_job(struct request *q, const struct rec *rec)
 	}
 }
 
+static void of_uring(struct request *q, const struct rec *rec)
+{
+	const struct rec_io_uring_open *open = (const void *)rec;
+	const struct rec_io_uring *over = (const void *)rec;
+	bool is_open = rec->type == REC_IO_URING_OPEN;
+
+	q->type = REC_IO_URING_OPEN;
+	q->tid = rec->tid;
+	q->start_ns = is_open ? open->start_ns : over->start_ns;
+	q->dev = is_open ? open->op : over->op;
+}
+
+/* It was completed for once and goes on: true, and what is kept of it knows how often that was. */
+static bool goes_on(const struct trace_carry *c, const struct rec *rec, uint64_t key)
+{
+	const struct rec_io_uring *once = (const void *)rec;
+	struct rec_io_uring_open *open = map__get(&c->requests, key);
+
+	if (rec->type != REC_IO_URING || !(once->flags & REC_IO_URING_MORE))
+		return false;
+	if (open && open->nth < once->nth)
+		open->nth = once->nth;
+	return true;
+}
+
 /*
  * The hooks look up what is open after the sweep before: an end that is told of later is told of by
  * a later record.
@@ -232,7 +257,8 @@ static int request_feed(struct trace_carry *c, const struct rec *rec, const stru
 	uint64_t key = carry__hash(CARRY_HASH, q, sizeof(*q));
 
 	if (rec->type != q->type) {
-		free(map__del(&c->requests, key));
+		if (!goes_on(c, rec, key))
+			free(map__del(&c->requests, key));
 		return 0;
 	}
 	if (!map__get(&c->requests, key) && c->requests.n >= CARRY_MAX_OPEN) {
@@ -262,6 +288,10 @@ int carry_open__feed_asked(struct trace_carry *c, const struct rec *rec)
 	case REC_JOB:
 	case REC_JOB_OPEN:
 		of_job(&q, rec);
+		break;
+	case REC_IO_URING:
+	case REC_IO_URING_OPEN:
+		of_uring(&q, rec);
 		break;
 	default:
 		return call_feed(c, rec);

@@ -48,7 +48,7 @@ struct trace_carry {
 	bool asked;
 	struct map calls;    /* by tid: the *_BLOCKED record */
 	struct map returned; /* by tid: when the last call that returned had begun */
-	struct map requests; /* to disks and GPUs, and waits: the *_OPEN record */
+	struct map requests; /* to disks, GPUs and io_uring, and waits: the *_OPEN record */
 };
 
 /* One way to hand records on, which counts what it was given. */

@@ -231,6 +231,12 @@ static const char *const stack_bys[] = {
 	[REC_STACK_BY_EH] = "eh_frame",
 };
 
+static const char *const io_uring_ops[] = {
+#define X(num, NAME, name) [num] = #name,
+	REC_IO_URING_OPS(X)
+#undef X
+};
+
 const char *record__value_name(enum record_format format, uint64_t value)
 {
 #define LOOK_UP(names) return value < ARRAY_SIZE(names) ? (names)[value] : NULL
@@ -273,6 +279,8 @@ const char *record__value_name(enum record_format format, uint64_t value)
 		LOOK_UP(stack_kinds);
 	case REC_FMT_STACK_BY:
 		LOOK_UP(stack_bys);
+	case REC_FMT_IO_URING_OP:
+		LOOK_UP(io_uring_ops);
 	default:
 		return NULL;
 	}
