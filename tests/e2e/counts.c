@@ -43,7 +43,7 @@ static const char *disk, *memory;
 static size_t page;
 static int null_fd, zero_fd;
 
-static void die(const char *what)
+__attribute__((noreturn)) static void die(const char *what)
 {
 	perror(what);
 	_exit(1);

@@ -86,8 +86,9 @@ for tid, minor, major, voluntary, involuntary, cpu_ns in said:
           got("task-clock"), "of", cpu_ns)
     if got("msr/tsc/"):
         rates.append(got("msr/tsc/") / got("task-clock"))
-# the processor counts time at one rate, for whomever
-check(not rates or max(rates) - min(rates) < 0.02 * min(rates), "rates of tsc", rates)
+# the processor counts time at one rate, for whomever; a hypervisor may take the cpu for a while
+# between the moments at which the two counters of a thread are let go
+check(not rates or max(rates) - min(rates) < 0.2 * min(rates), "rates of tsc", rates)
 for line in fail[:20]:
     print("FAIL:", line)
 sys.exit(bool(fail))
