@@ -80,14 +80,27 @@ class Boots:
         return guests
 
     def run(self, paths, match):
-        for key, tests in sorted(self.plan(paths, match).items()):
-            why = self.lacks(key[0])
-            if not why and any(header(path, "modules") for path in tests):
-                tests, why = self.with_modules(key, tests)
-            for path in tests if why else ():
-                self.tally.skip(self.name(key, path), why)
-            while tests and not why:
-                tests = self.boot(key, tests)
+        """Kernels beside each other: an emulator has one thread."""
+        guests = self.plan(paths, match)
+        kernels = sorted({kernel for kernel, _, _ in guests})
+        if len(kernels) < 2 or os.cpu_count() < 2:
+            self.run_guests(guests)
+            return
+        self.runner.split([lambda k=k: self.run_guests(guests, k) for k in kernels])
+
+    def run_guests(self, guests, kernel=None):
+        for key, tests in sorted(guests.items()):
+            if kernel in (None, key[0]):
+                self.run_guest(key, tests)
+
+    def run_guest(self, key, tests):
+        why = self.lacks(key[0])
+        if not why and any(header(path, "modules") for path in tests):
+            tests, why = self.with_modules(key, tests)
+        for path in tests if why else ():
+            self.tally.skip(self.name(key, path), why)
+        while tests and not why:
+            tests = self.boot(key, tests)
 
     def lacks(self, kernel):
         if kernel not in self.have:
