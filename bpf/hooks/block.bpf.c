@@ -34,12 +34,6 @@ enum { OP_READ = 0, OP_WRITE = 1, OP_FLUSH = 2, OP_DISCARD = 3, OP_ERASE = 5, OP
 const volatile bool rq_after_queue = false; /* before 5.11 the queue is passed, too */
 const volatile bool rq_status = true;	    /* completions pass a blk_status_t, not an errno */
 
-struct file_key {
-	__u64 inode;
-	__u32 dev;
-	__u32 generation; /* a file that is made may get the number of one that is gone */
-};
-
 /* file → the target that last changed it; the oldest are forgotten */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -192,7 +186,7 @@ static __always_inline void tell_disk(struct hook_counts *h, struct request *rq,
 
 	if (bpf_map_lookup_elem(&disks, &dev))
 		return;
-	block__count(&h->hits, 1);
+	counts__add(&h->hits, 1);
 	rec = ring__reserve(h, REC_DISK, sizeof(*rec) + NAME_LEN);
 	if (!rec)
 		return;
@@ -248,7 +242,7 @@ static __always_inline void begin(struct request *rq, const struct disk_request_
 
 	if (!h)
 		return;
-	t = block__sample(h);
+	t = cost__sample_next(h);
 	identify(rq, &r);
 	r.tid = cause(rq, &r, bpf_get_current_task_btf());
 	if (!r.tid && issued)

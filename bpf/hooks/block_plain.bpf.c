@@ -80,7 +80,7 @@ static __always_inline void begin(struct disk_request *r, bool issued)
 
 	if (!h)
 		return;
-	t = block__sample(h);
+	t = cost__sample_next(h);
 	if (plain__find(plain__tid()) && r->op != REC_BLOCK_FLUSH)
 		r->tid = plain__tid();
 	else if (issued)

@@ -41,7 +41,7 @@ static __always_inline int enter(struct pt_regs *regs)
 		return 0;
 	h = counts__get(REC_HOOK_GPU);
 	if (h && bpf_map_update_elem(&calls, &me, &a, BPF_ANY))
-		gpu__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 	return 0;
 }
 

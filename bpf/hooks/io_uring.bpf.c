@@ -190,7 +190,7 @@ static __always_inline void begin(struct io_kiocb *req, __u8 op, __s32 fd, bool 
 		uring__gone(h, address, before);
 	if (!filter__find(task))
 		return;
-	t = uring__sample(h);
+	t = cost__sample_next(h);
 	r.tid = task->pid;
 	r.ring = (__u64)req->ctx;
 	r.user_data = req->cqe.user_data;

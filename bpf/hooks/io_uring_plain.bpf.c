@@ -100,7 +100,7 @@ static __always_inline void begin(__u64 address, struct uring_request *r, __u8 o
 		uring__gone(h, address, before);
 	if (!plain__find(plain__tid()))
 		return;
-	t = uring__sample(h);
+	t = cost__sample_next(h);
 	r->tid = plain__tid();
 	uring__set(r, op, sqe_flags, -1);
 	uring__keep(h, address, r, t);

@@ -14,22 +14,7 @@ struct {
 	__type(value, struct disk_request);
 } requests SEC(".maps");
 
-/*
- * A request may be completed by an interrupt while another is begun on the same cpu: unlike those
- * of other hooks, these counters are always added to atomically.
- */
-static __always_inline void block__count(__u64 *what, __u64 n)
-{
-	__sync_fetch_and_add(what, n);
-}
-
-/* Is the request that begins now one to measure, if it is a target's? 0, or when it began. */
-static __always_inline __u64 block__sample(const struct hook_counts *h)
-{
-	return (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
-}
-
-/* Keep @r, which begins now; @t is what block__sample() said of it. */
+/* Keep @r, which begins now; @t is what cost__sample_next() said of it. */
 static __always_inline void block__keep(struct hook_counts *h, const struct disk_request_key *key,
 					struct disk_request *r, __u64 t)
 {
@@ -37,7 +22,7 @@ static __always_inline void block__keep(struct hook_counts *h, const struct disk
 
 	if (bpf_map_update_elem(&requests, key, r, BPF_ANY)) {
 		if (r->tid)
-			block__count(&h->lost_state, 1);
+			counts__add(&h->lost_state, 1);
 		return;
 	}
 	kept = t && r->tid ? bpf_map_lookup_elem(&requests, key) : NULL;
@@ -61,7 +46,7 @@ static __always_inline bool block__stale(struct disk_request *r, const struct di
 			       : same || r->start_ns >= h->skipped_ns))
 		return false;
 	if (r->tid)
-		block__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 	bpf_map_delete_elem(&requests, key);
 	return true;
 }
@@ -79,7 +64,7 @@ static __always_inline void block__end(struct hook_counts *h, const struct disk_
 	__u64 t = r->cost_ns ? bpf_ktime_get_ns() - r->cost_ns : 0, issue;
 	struct rec_block *rec;
 
-	block__count(&h->hits, 1);
+	counts__add(&h->hits, 1);
 	rec = ring__reserve(h, REC_BLOCK, sizeof(*rec));
 	if (!rec)
 		return;
@@ -99,10 +84,7 @@ static __always_inline void block__end(struct hook_counts *h, const struct disk_
 	rec->op = r->op;
 	rec->pad = 0;
 	ring__submit_preemptible(h, rec);
-	if (t) {
-		block__count(&h->cost_ns, bpf_ktime_get_ns() - t);
-		block__count(&h->cost_hits, 1);
-	}
+	cost__end_preemptible(h, t);
 }
 
 #endif

@@ -106,7 +106,7 @@ static __always_inline void dma__tell_device(struct hook_counts *h, __u64 device
 	struct rec_dma_device *rec;
 	__u8 told = 1;
 
-	gpu__count(&h->hits, 1);
+	counts__add(&h->hits, 1);
 	rec = ring__reserve(h, REC_DMA_DEVICE, sizeof(*rec));
 	if (!rec)
 		return;
@@ -164,7 +164,7 @@ static __always_inline void dma__keep(struct hook_counts *h, const struct dma_ev
 	if (old)
 		m.count += old->count;
 	if (bpf_map_update_elem(&mappings, &key, &m, BPF_ANY))
-		gpu__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 }
 
 /* A target, e->tid, mapped or allocated something, or could not. */
@@ -175,11 +175,11 @@ static __always_inline void dma__begin(const struct dma_event *e)
 
 	if (!h)
 		return;
-	t = gpu__begin(h);
+	t = cost__begin_preemptible(h);
 	if (!(e->flags & REC_DMA_FAILED))
 		dma__keep(h, e);
 	dma__emit(h, e, e->tid, 0);
-	gpu__end(h, t);
+	cost__end_preemptible(h, t);
 }
 
 static __always_inline void dma__forget(const struct dma_key *key, struct dma_mapping *m)
@@ -204,7 +204,7 @@ static __always_inline void dma__end(struct dma_event *e, __u32 by, bool last)
 
 	if (!h || (!m && !tid))
 		return;
-	t = gpu__begin(h);
+	t = cost__begin_preemptible(h);
 	if (!by)
 		e->flags |= REC_DMA_INTERRUPT;
 	e->tid = by;
@@ -223,7 +223,7 @@ static __always_inline void dma__end(struct dma_event *e, __u32 by, bool last)
 	dma__emit(h, e, tid, since);
 	if (m && last)
 		dma__forget(&key, m);
-	gpu__end(h, t);
+	cost__end_preemptible(h, t);
 }
 
 static __always_inline __u8 dma__dir(__u64 dir)

@@ -32,7 +32,7 @@ static __always_inline void fence__tell(struct gpu_fence *f)
 	if (!h)
 		return;
 	f->state |= GPU_FENCE_TOLD;
-	t = gpu__begin(h);
+	t = cost__begin_preemptible(h);
 	rec = ring__reserve(h, REC_FENCE, sizeof(*rec));
 	if (!rec)
 		return;
@@ -49,7 +49,7 @@ static __always_inline void fence__tell(struct gpu_fence *f)
 	rec->err = f->err;
 	rec->flags = f->flags;
 	ring__submit_preemptible(h, rec);
-	gpu__end(h, t);
+	cost__end_preemptible(h, t);
 }
 
 /* @f was made; with names, or these come later. */
@@ -62,7 +62,7 @@ static __always_inline void fence__make(const struct gpu_key *key, struct gpu_fe
 		return;
 	h = counts__get(REC_HOOK_GPU);
 	if (h)
-		gpu__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 }
 
 static __always_inline void fence__signal(struct gpu_fence *f, int err)
@@ -122,7 +122,7 @@ static __always_inline void fence__wait(const struct gpu_key *key, const struct 
 			fence__tell(f);
 	}
 	if (bpf_map_update_elem(&fence_waits, &at, &w, BPF_ANY) && h)
-		gpu__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 }
 
 /* The wait ended; @signalled: as it should. */
@@ -136,7 +136,7 @@ static __always_inline void fence__waited(const struct gpu_key *key, __u32 tid, 
 
 	if (!w || !h)
 		return;
-	t = gpu__begin(h);
+	t = cost__begin_preemptible(h);
 	rec = ring__reserve(h, REC_FENCE_WAIT, sizeof(*rec));
 	if (!rec)
 		goto out;
@@ -151,7 +151,7 @@ static __always_inline void fence__waited(const struct gpu_key *key, __u32 tid, 
 	rec->made_by = w->made_by;
 	rec->flags = w->flags | (signalled ? 0 : REC_FENCE_WAIT_VAIN);
 	ring__submit_preemptible(h, rec);
-	gpu__end(h, t);
+	cost__end_preemptible(h, t);
 out:
 	bpf_map_delete_elem(&fence_waits, &at);
 }

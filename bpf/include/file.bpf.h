@@ -251,7 +251,7 @@ static __always_inline void put_texts(struct rec_file *rec, struct path_text *t,
 static __always_inline void tell_file(struct hook_counts *h, __u32 tid, struct file *file,
 				      const struct file_call *c)
 {
-	struct told_key key = {.inode = c->inode, .dev = c->dev, .generation = c->generation};
+	struct file_key key = {.inode = c->inode, .dev = c->dev, .generation = c->generation};
 	__u32 *told = bpf_map_lookup_elem(&told_files, &key), zero = 0, mount = c->mount;
 	struct path_text *t;
 	struct rec_file *rec;

@@ -64,12 +64,6 @@ struct {
 	__type(value, struct uring_result);
 } uring_results SEC(".maps");
 
-/* Like those of the block hook: what ends a request may come while another is begun. */
-static __always_inline void uring__count(__u64 *what, __u64 n)
-{
-	__sync_fetch_and_add(what, n);
-}
-
 static __always_inline bool uring__has_file(__u8 op)
 {
 	return op > REC_IO_URING_OP_NOP128 ? op == REC_IO_URING_OP_URING_CMD128
@@ -84,12 +78,6 @@ static __always_inline bool uring__may_be_many(__u8 op, __u32 sqe_flags)
 }
 
 /* ---- beginnings ---- */
-
-/* Is the request that begins now one to measure? 0, or when it began. */
-static __always_inline __u64 uring__sample(const struct hook_counts *h)
-{
-	return (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
-}
 
 /* What the entry of the queue says of a request. */
 static __always_inline void uring__set(struct uring_request *r, __u8 op, __u32 sqe_flags, __s32 fd)
@@ -106,7 +94,7 @@ static __always_inline void uring__set(struct uring_request *r, __u8 op, __u32 s
 		r->state |= URING_MANY;
 }
 
-/* Keep @r, the request at @address, which begins now; @t is what uring__sample() said of it. */
+/* Keep @r, the request at @address, which begins now; @t is what cost__sample_next() said of it. */
 static __always_inline void uring__keep(struct hook_counts *h, __u64 address,
 					struct uring_request *r, __u64 t)
 {
@@ -115,11 +103,11 @@ static __always_inline void uring__keep(struct hook_counts *h, __u64 address,
 
 	r->start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&uring_requests, &address, r, BPF_ANY)) {
-		uring__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 		return;
 	}
 	if (r->state & URING_MANY && bpf_map_update_elem(&uring_many, &key, &address, BPF_ANY))
-		uring__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 	kept = t ? bpf_map_lookup_elem(&uring_requests, &address) : NULL;
 	if (kept)
 		kept->cost_ns = bpf_ktime_get_ns() - t;
@@ -148,7 +136,7 @@ static __always_inline void uring__tell(struct hook_counts *h, const struct urin
 	__u32 current = bpf_get_current_pid_tgid();
 	struct rec_io_uring *rec;
 
-	uring__count(&h->hits, 1);
+	counts__add(&h->hits, 1);
 	rec = ring__reserve(h, REC_IO_URING, sizeof(*rec));
 	if (!rec)
 		return;
@@ -174,10 +162,7 @@ static __always_inline void uring__tell(struct hook_counts *h, const struct urin
 	if (more & REC_IO_URING_UNSEEN)
 		rec->duration_ns = rec->by = 0;
 	ring__submit_preemptible(h, rec);
-	if (t) {
-		uring__count(&h->cost_ns, bpf_ktime_get_ns() - t);
-		uring__count(&h->cost_hits, 1);
-	}
+	cost__end_preemptible(h, t);
 }
 
 /* What there was no room for, and is that of @r: true if so, and told. */
@@ -211,7 +196,7 @@ static __always_inline void uring__gone(struct hook_counts *h, __u64 address,
 	if (uring__tell_late(h, r))
 		;
 	else if (r->start_ns < h->skipped_ns && !(r->flags & REC_IO_URING_SILENT))
-		uring__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 	else
 		uring__tell(h, r, 0, 0, REC_IO_URING_UNSEEN);
 	uring__drop(address, r);

@@ -65,7 +65,7 @@ static __always_inline void irq__name(struct hook_counts *h, __u32 irq, const ch
 
 	if (!told || *told & bit)
 		return;
-	__sync_fetch_and_add(&h->hits, 1);
+	counts__add(&h->hits, 1);
 	rec = ring__reserve(h, REC_IRQ_NAME, sizeof(*rec) + IRQ_NAME_LEN);
 	if (!rec)
 		return;
@@ -108,7 +108,7 @@ static __always_inline int irq__ended(struct cpu_state *c, __u64 start, bool tar
 	rec->irq = irq;
 	rec->flags = flags | (ret ? REC_IRQ_HANDLED : 0);
 	ring__submit_preemptible(h, rec);
-	cost__end(h, t);
+	cost__end_preemptible(h, t);
 	return 0;
 }
 
@@ -131,7 +131,7 @@ static __always_inline int softirq__ended(struct cpu_state *c, __u64 start, bool
 	rec->vec = vec;
 	rec->flags = flags;
 	ring__submit_preemptible(h, rec);
-	cost__end(h, t);
+	cost__end_preemptible(h, t);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static __always_inline void job__tell_open(struct hook_counts *h, const struct g
 {
 	struct rec_job_open *rec;
 
-	gpu__count(&h->hits, 1);
+	counts__add(&h->hits, 1);
 	rec = ring__reserve(h, REC_JOB_OPEN, sizeof(*rec));
 	if (!rec)
 		return;
@@ -46,7 +46,7 @@ static __always_inline void job__queue(struct hook_counts *h, const struct gpu_k
 		job__tell_open(h, old);
 	j->queued_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&jobs, key, j, BPF_ANY))
-		gpu__count(&h->lost_state, 1);
+		counts__add(&h->lost_state, 1);
 }
 
 /* The device gets it. */
@@ -68,7 +68,7 @@ static __always_inline int job__done(const struct gpu_key *key)
 
 	if (!j || !h)
 		return 0;
-	t = gpu__begin(h);
+	t = cost__begin_preemptible(h);
 	rec = ring__reserve(h, REC_JOB, sizeof(*rec));
 	if (!rec)
 		goto out;
@@ -87,7 +87,7 @@ static __always_inline int job__done(const struct gpu_key *key)
 	rec->ahead = j->ahead;
 	rec->pad = 0;
 	ring__submit_preemptible(h, rec);
-	gpu__end(h, t);
+	cost__end_preemptible(h, t);
 out:
 	bpf_map_delete_elem(&jobs, key);
 	return 0;

@@ -98,18 +98,42 @@ static __always_inline __u64 cost__begin(struct hook_counts *h)
 	return cost__sample(h);
 }
 
-/* The same in a program that another one of the same hook may interrupt. */
-static __always_inline __u64 cost__begin_preemptible(struct hook_counts *h)
-{
-	__sync_fetch_and_add(&h->hits, 1);
-	return cost__sample(h);
-}
-
 static __always_inline void cost__end(struct hook_counts *h, __u64 begin_ns)
 {
 	if (begin_ns) {
 		h->cost_ns += bpf_ktime_get_ns() - begin_ns;
 		h->cost_hits++;
+	}
+}
+
+/*
+ * The same in a program that another one of the same hook may interrupt: some hooks' events end in
+ * interrupts, which may come while the hook is at work on that cpu. All counters of such a hook are
+ * added to atomically.
+ */
+static __always_inline void counts__add(__u64 *what, __u64 n)
+{
+	__sync_fetch_and_add(what, n);
+}
+
+/* Is what begins now one to measure, if it becomes a hit? 0, or when it began. */
+static __always_inline __u64 cost__sample_next(const struct hook_counts *h)
+{
+	return (h->hits + 1) % COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+}
+
+static __always_inline __u64 cost__begin_preemptible(struct hook_counts *h)
+{
+	counts__add(&h->hits, 1);
+	return cost__sample(h);
+}
+
+/* @begin_ns: 0 when it is not measured. */
+static __always_inline void cost__end_preemptible(struct hook_counts *h, __u64 begin_ns)
+{
+	if (begin_ns) {
+		counts__add(&h->cost_ns, bpf_ktime_get_ns() - begin_ns);
+		counts__add(&h->cost_hits, 1);
 	}
 }
 

@@ -14,6 +14,13 @@
 
 _Static_assert(REC_HOOK_MAX <= HOOK_SEATS, "no seat for the last hook family");
 
+/* What tells a file from all others that hooks have met. */
+struct file_key {
+	__u64 inode;
+	__u32 dev;
+	__u32 generation; /* a file that is made may get the number of one that is gone */
+};
+
 /*
  * struct hook_counts - totals of a hook family on a cpu
  * @hits: events of the target that the hook saw

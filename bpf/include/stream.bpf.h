@@ -86,7 +86,7 @@ enum meet {
 	MEET_SILENT = 8 /* nothing is moved: the task is not at this end for that */
 };
 
-static __always_inline void set_end(struct stream_call *c, const struct told_key *key,
+static __always_inline void set_end(struct stream_call *c, const struct file_key *key,
 				    struct file *file, __u32 how)
 {
 	if (how & MEET_TO) {
@@ -111,7 +111,7 @@ static __noinline int meet(struct task_struct *task, struct task_state *s, __s32
 	struct hook_counts *h = counts__get(REC_HOOK_SYSCALL);
 	struct file *file = file__named(task, fd);
 	__u32 type = file ? file__type(file) : 0;
-	struct told_key key;
+	struct file_key key;
 	struct stream_seen *seen;
 
 	if (!h || (type != MODE_PIPE && type != MODE_SOCKET) || !stream_key(&key, file))
@@ -132,7 +132,7 @@ static __noinline int meet(struct task_struct *task, struct task_state *s, __s32
 /* The target last met at the other end of what @c is about. */
 static __always_inline __u32 who_is_there(const struct stream_call *c)
 {
-	struct told_key key = {
+	struct file_key key = {
 		.inode = c->inode ? c->inode : c->to_inode,
 		.dev = c->inode ? c->dev : c->to_dev,
 		.generation = c->generation,

@@ -45,7 +45,7 @@ struct stream_seen {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_STREAMS);
-	__type(key, struct told_key);
+	__type(key, struct file_key);
 	__type(value, struct stream_seen);
 } streams SEC(".maps");
 
@@ -88,7 +88,7 @@ static __always_inline struct sock *sock_of(struct file *file)
 }
 
 /* What @file is known by; false if it is only a name of a socket in a file system (O_PATH). */
-static __always_inline bool stream_key(struct told_key *key, struct file *file)
+static __always_inline bool stream_key(struct file_key *key, struct file *file)
 {
 	struct inode *inode = LOAD(file, f_inode);
 	struct super_block *sb = LOAD(inode, i_sb);
@@ -127,7 +127,7 @@ static __always_inline __u8 kind_of(struct file *file, __u32 type)
 	}
 }
 
-static __always_inline struct stream_seen *stream__find(const struct told_key *key,
+static __always_inline struct stream_seen *stream__find(const struct file_key *key,
 							struct file *file, __u32 type)
 {
 	struct stream_seen *seen = bpf_map_lookup_elem(&streams, key), first = {0};
@@ -278,7 +278,7 @@ static __always_inline void fill_socket(struct rec_stream *rec, struct stream_na
 }
 
 static __always_inline bool tell_stream(struct hook_counts *h, struct task_struct *task,
-					const struct told_key *key, const struct stream_seen *seen,
+					const struct file_key *key, const struct stream_seen *seen,
 					struct sock *sk)
 {
 	__u32 zero = 0;
@@ -319,7 +319,7 @@ static __always_inline __u64 digest_of(struct sock *sk, __u64 peer_inode)
 }
 
 static __always_inline void look_at_socket(struct hook_counts *h, struct task_struct *task,
-					   const struct told_key *key, struct stream_seen *seen,
+					   const struct file_key *key, struct stream_seen *seen,
 					   struct sock *sk)
 {
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
@@ -346,7 +346,7 @@ static __always_inline void look_at_socket(struct hook_counts *h, struct task_st
 /* Look at a stream of which not all is known yet, and tell what is new. */
 static __always_inline void look(struct hook_counts *h, struct task_struct *task,
 				 struct task_state *s, struct file *file,
-				 const struct told_key *key, struct stream_seen *seen)
+				 const struct file_key *key, struct stream_seen *seen)
 {
 	if (seen->kind != REC_STREAM_PIPE && seen->kind != REC_STREAM_FIFO) {
 		look_at_socket(h, task, key, seen, sock_of(file));

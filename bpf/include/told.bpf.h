@@ -8,17 +8,11 @@
 
 #define MAX_TOLD 16384
 
-struct told_key {
-	__u64 inode;
-	__u32 dev;
-	__u32 generation; /* a file that is made may get the number of one that is gone */
-};
-
 /* files that a FILE record told of, and on which mount; the oldest are forgotten and told again */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_TOLD);
-	__type(key, struct told_key);
+	__type(key, struct file_key);
 	__type(value, __u32);
 } told_files SEC(".maps");
 
