@@ -3,7 +3,8 @@
 #ifndef XPUGAP_DMA_BPF_H
 #define XPUGAP_DMA_BPF_H
 
-#include "bpf/include/gpu.bpf.h"
+#include "bpf/include/name.bpf.h"
+#include "bpf/include/ring.bpf.h"
 
 #define MAX_MAPPINGS 65536
 #define MAX_DEVICES  1024

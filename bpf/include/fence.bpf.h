@@ -3,7 +3,8 @@
 #ifndef XPUGAP_FENCE_BPF_H
 #define XPUGAP_FENCE_BPF_H
 
-#include "bpf/include/gpu.bpf.h"
+#include "bpf/include/name.bpf.h"
+#include "bpf/include/ring.bpf.h"
 
 #define MAX_FENCES	32768
 #define MAX_FENCE_WAITS 8192

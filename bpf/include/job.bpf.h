@@ -3,7 +3,8 @@
 #ifndef XPUGAP_JOB_BPF_H
 #define XPUGAP_JOB_BPF_H
 
-#include "bpf/include/gpu.bpf.h"
+#include "bpf/include/name.bpf.h"
+#include "bpf/include/ring.bpf.h"
 
 #define MAX_JOBS 16384
 
